@@ -1,0 +1,45 @@
+# Hearth's commands. `make help` lists them; each installs the Debian packages it needs (as root).
+.DEFAULT_GOAL := help
+.PHONY: help run build test lint sanitize bench fuzz clean
+
+JOBS ?= $(shell nproc)
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## build, then check and print the example configuration
+	@build/bin/hearth config check hearth.example.toml
+
+build: ## build everything into build/ (programs in build/bin)
+	@scripts/install-packages build
+	@scripts/build release
+
+test: ## build and run every test
+	@scripts/install-packages build test
+	@scripts/build release
+	@scripts/run-tests build
+
+sanitize: ## the tests under AddressSanitizer + UBSan, then under ThreadSanitizer
+	@scripts/install-packages build test
+	@scripts/build debug
+	@scripts/run-tests build-debug
+	@scripts/build tsan
+	@scripts/run-tests build-tsan
+
+lint: ## layers, formatting, clang-tidy and cppcheck on what changed (LINT=all: on everything)
+	@scripts/install-packages build test bench lint
+	@scripts/build release --configure-only
+	@scripts/lint $(LINT)
+
+bench: ## measure, print one table, write build/bench.json
+	@scripts/install-packages build test bench
+	@scripts/build release
+	@scripts/bench
+
+fuzz: ## run each fuzz target for FUZZ_SECONDS (default 600) from the kept corpus
+	@scripts/install-packages build test
+	@scripts/build fuzz
+	@scripts/fuzz
+
+clean: ## remove what was built
+	rm -rf build build-debug build-tsan build-fuzz

@@ -1,0 +1,11 @@
+# The libraries of DESIGN section 12 that are in use, each as one target.
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(spdlog REQUIRED)
+find_package(fmt REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(doctest)
+find_package(rapidcheck)
+find_package(benchmark)

@@ -1,0 +1,21 @@
+// base/json_escape.h: any bytes as a JSON string. For bytes nobody vouches for (a script's output,
+// a log field): what is not UTF-8 becomes U+FFFD, so the line stays valid JSON. Everything else
+// about JSON is Boost.JSON's.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hearth {
+
+// Appends `bytes` with quotes around it.
+void append_json_string(std::string& out, std::string_view bytes);
+
+// The same without the quotes: for a text that arrives in pieces cut at `complete_utf8_prefix`.
+void append_json_escaped(std::string& out, std::string_view bytes);
+
+// How many bytes at the front do not end inside a multi-byte character that more bytes could
+// complete.
+std::size_t complete_utf8_prefix(std::string_view bytes);
+
+}  // namespace hearth

@@ -1,0 +1,52 @@
+#include "base/json_escape.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace hearth;
+
+namespace {
+
+std::string escaped(std::string_view bytes) {
+  std::string out;
+  append_json_escaped(out, bytes);
+  return out;
+}
+
+constexpr const char* replacement = "\xEF\xBF\xBD";
+
+}  // namespace
+
+TEST_CASE("quotes, backslashes and control characters are escaped wherever they stand in a word") {
+  for (std::size_t before = 0; before < 20; ++before) {
+    const std::string pad(before, 'x');
+    CHECK(escaped(pad + '"' + pad) == pad + "\\\"" + pad);
+    CHECK(escaped(pad + '\\' + pad) == pad + "\\\\" + pad);
+    CHECK(escaped(pad + '\n' + pad) == pad + "\\n" + pad);
+    CHECK(escaped(pad + '\x01' + pad) == pad + "\\u0001" + pad);
+    CHECK(escaped(pad + std::string(1, '\0') + pad) == pad + "\\u0000" + pad);
+    CHECK(escaped(pad + '\x7f' + pad) == pad + '\x7f' + pad);
+  }
+}
+
+TEST_CASE("valid UTF-8 passes and everything else becomes replacement characters") {
+  CHECK(escaped("grüße 中 😀") == "grüße 中 😀");
+  CHECK(escaped("\xff") == replacement);
+  CHECK(escaped("a\xc3") == std::string("a") + replacement);
+  CHECK(escaped("\xc0\xaf") == std::string(replacement) + replacement);  // overlong
+  CHECK(escaped("\xed\xa0\x80") == std::string(replacement) + replacement + replacement);
+  CHECK(escaped("\xf4\x90\x80\x80").find('\xf4') == std::string::npos);  // beyond U+10FFFF
+  CHECK(escaped("\xe4\xb8x") == std::string(replacement) + "x");  // a cut character is one mark
+}
+
+TEST_CASE("a character cut by the end of a piece is held back for the next one") {
+  const std::string text = "ä中😀";
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    const std::size_t complete = complete_utf8_prefix(std::string_view(text).substr(0, cut));
+    CHECK(complete <= cut);
+    CHECK(escaped(text.substr(0, complete)) + escaped(text.substr(complete)) == text);
+  }
+  CHECK(complete_utf8_prefix("abc\xff") == 4);  // nothing can complete it
+  CHECK(complete_utf8_prefix("") == 0);
+}
