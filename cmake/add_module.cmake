@@ -9,7 +9,7 @@ function(add_module name)
   file(GLOB headers CONFIGURE_DEPENDS *.h)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
-  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_bench|/main)\\.cpp$")
   list(TRANSFORM arg_DEPENDS PREPEND hearth_)
 
   if(sources)

@@ -1,0 +1,21 @@
+// async/within.h: time limits for tasks.
+#pragma once
+
+#include "async/task.h"
+#include "base/error.h"
+
+#include <chrono>
+
+namespace hearth {
+
+struct DeadlineExceeded : Error {
+  using Error::Error;
+};
+
+// When the limit passes, `work` is cancelled and then waited for, so none of it is running once the
+// caller has its answer. Work that finished in the very moment wins: it may own something by now.
+// What `work` throws is thrown here. Results go where `work` puts them: what it gathered before the
+// limit is often worth keeping.
+Task<> within(std::chrono::nanoseconds limit, Task<> work);
+
+}  // namespace hearth

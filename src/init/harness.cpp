@@ -1,0 +1,109 @@
+#include "init/harness.h"
+
+#include "base/error.h"
+#include "wire/member_reader.h"
+#include "wire/protocol_error.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace hearth::init {
+namespace {
+
+constexpr int control_fd_of_harness = 3;
+
+[[noreturn]] void become_harness(const std::vector<std::string>& command, int control) {
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::setsid();
+  // Its own prints must not reach the host as protocol; stderr is where a person may look.
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  // dup2 onto itself would leave the close-on-exec mark.
+  const int high = ::fcntl(control, F_DUPFD_CLOEXEC, control_fd_of_harness + 1);
+  ::dup2(high, control_fd_of_harness);
+  ::close_range(control_fd_of_harness + 1, ~0U, 0);
+  ::setenv("HEARTH_CONTROL_FD", std::to_string(control_fd_of_harness).c_str(), 1);
+
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  const std::string complaint =
+      "hearth-init: cannot start " + command[0] + ": " + std::strerror(errno) + "\n";
+  if (::write(STDERR_FILENO, complaint.data(), complaint.size()) < 0) std::_Exit(126);
+  std::_Exit(127);
+}
+
+HarnessMessage decode(std::string_view packet) {
+  wire::MemberReader members(packet);
+  const std::string type = members.string("type");
+  if (type == "ready") return HarnessReady{members.string("python"), members.string("harness")};
+  if (type == "failed")
+    return HarnessFailed{members.string("message"), members.string("traceback")};
+  if (type == "prepare_failed") return PrepareFailed{members.string("message")};
+  throw wire::ProtocolError("unknown message of the harness");
+}
+
+}  // namespace
+
+Harness::Harness(const std::vector<std::string>& command) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw OsError("create the harness's socket");
+  control_.reset(ends[0]);
+  const os::UniqueFd far_end(ends[1]);
+  pid_ = ::fork();
+  if (pid_ < 0) throw OsError("fork the harness");
+  if (pid_ == 0) become_harness(command, far_end.get());
+}
+
+Worker Harness::prepare() {
+  // A script of the same user may have stopped the harness; it may always go on when nothing runs.
+  ::kill(pid_, SIGCONT);
+  Worker::FarEnds far_ends;
+  Worker worker = Worker::create(far_ends);
+  const std::array<int, 4> fds{far_ends.stdout_write.get(), far_ends.stderr_write.get(),
+                               far_ends.emit_write.get(), far_ends.run_read.get()};
+
+  std::string_view text = R"({"type":"prepare"})";
+  iovec content{const_cast<char*>(text.data()), text.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof fds)> control{};
+  msghdr message{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof fds);
+  std::memcpy(CMSG_DATA(header), fds.data(), sizeof fds);
+  // One packet at a time is on the way, so it always fits.
+  if (::sendmsg(control_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    throw OsError("ask the harness for a worker");
+  return worker;
+}
+
+std::optional<HarnessMessage> Harness::receive() {
+  static std::array<char, std::size_t{256} << 10> packet;
+  const ssize_t size = ::recv(control_.get(), packet.data(), packet.size(), MSG_DONTWAIT);
+  if (size <= 0) {
+    if (size == 0) control_.reset();
+    return std::nullopt;
+  }
+  return decode({packet.data(), static_cast<std::size_t>(size)});
+}
+
+}  // namespace hearth::init

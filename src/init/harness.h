@@ -1,0 +1,48 @@
+// init/harness.h: the harness process and the private socket to it.
+#pragma once
+
+#include "init/worker.h"
+#include "os/unique_fd.h"
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace hearth::init {
+
+struct HarnessReady {
+  std::string python;
+  std::string version;
+};
+struct HarnessFailed {  // a tool or a preloaded package would not load
+  std::string message;
+  std::string traceback;
+};
+struct PrepareFailed {
+  std::string message;
+};
+using HarnessMessage = std::variant<HarnessReady, HarnessFailed, PrepareFailed>;
+
+class Harness {
+ public:
+  // Starts `command` with the environment init was given.
+  explicit Harness(const std::vector<std::string>& command);
+
+  pid_t pid() const { return pid_; }
+  int control_fd() const { return control_.get(); }
+  bool alive() const { return pid_ > 0; }
+  void mark_dead() { pid_ = 0; }
+
+  // Asks for a worker. It is there when its first record says so.
+  Worker prepare();
+  std::optional<HarnessMessage> receive();
+
+ private:
+  pid_t pid_ = 0;
+  os::UniqueFd control_;
+};
+
+}  // namespace hearth::init

@@ -1,0 +1,24 @@
+// init/limits.h: what bounds init's memory, whatever a script or the host does.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace hearth::init {
+
+inline constexpr std::size_t max_request_bytes = std::size_t{8} << 20;
+// The harness refuses a payload over 8 MiB; the rest is the record around it.
+inline constexpr std::size_t max_record_bytes = (std::size_t{8} << 20) + 4096;
+inline constexpr std::size_t read_chunk_bytes = std::size_t{64} << 10;
+// While the host has not taken this much, the script's pipes are left full: it waits, not we.
+inline constexpr std::size_t max_host_backlog_bytes = std::size_t{256} << 10;
+
+// From the deadline, at which the script gets its exception, to the end of patience.
+inline constexpr std::chrono::milliseconds timeout_grace{200};
+inline constexpr std::chrono::milliseconds cancel_grace{500};
+// How often the killing of what a turn left behind is repeated, and when the sandbox is given up.
+inline constexpr std::chrono::milliseconds sweep_interval{10};
+inline constexpr std::chrono::seconds sweep_patience{5};
+inline constexpr int max_prepare_attempts = 3;
+
+}  // namespace hearth::init

@@ -1,0 +1,52 @@
+// hearth-init: PID 1 of every sandbox.
+#include "base/error.h"
+#include "init/options.h"
+#include "init/supervisor.h"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+namespace {
+
+// The name of the machine's own pid namespace is a constant of the kernel (PROC_PID_INIT_INO).
+bool in_first_pid_namespace() {
+  char name[64] = {};
+  return ::readlink("/proc/self/ns/pid", name, sizeof name - 1) > 0 &&
+         std::string_view(name) == "pid:[4026531836]";
+}
+
+void shield_from_the_script() {
+  // Closes memory, environment and descriptors to processes of the same user.
+  ::prctl(PR_SET_DUMPABLE, 0);
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+  ::umask(022);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") {
+    std::fputs(hearth::init::usage_text, stdout);
+    return 0;
+  }
+  // It kills everything it can see. Anywhere else that would be the machine.
+  if (::getpid() != 1 || in_first_pid_namespace()) {
+    std::fputs("hearth-init: works only as PID 1 of a pid namespace of its own\n", stderr);
+    return 2;
+  }
+  try {
+    const hearth::init::Options options = hearth::init::parse_options(argc, argv);
+    shield_from_the_script();
+    return hearth::init::Supervisor(options).run();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hearth-init: %s\n", error.what());
+    return 1;
+  }
+}

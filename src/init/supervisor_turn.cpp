@@ -1,0 +1,234 @@
+// The part of Supervisor that makes workers, gives them turns and sees to their end.
+#include "init/limits.h"
+#include "init/supervisor.h"
+#include "wire/encode.h"
+#include "wire/member_reader.h"
+#include "wire/protocol_error.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+namespace hearth::init {
+namespace {
+
+// Before a worker has a script there is nothing to hear from it but that it is there.
+class PreparationSink : public OutputSink {
+ public:
+  pid_t pid = 0;
+  void on_text(Stream /*stream*/, std::string_view /*bytes*/) override {}
+  void on_malformed_record() override {}
+  void on_record(std::string_view json) override try {
+    wire::MemberReader members(json);
+    if (members.string("type") == "prepared") pid = static_cast<pid_t>(members.count("pid"));
+  } catch (const wire::ProtocolError&) {
+    on_malformed_record();
+  }
+};
+
+double cpu_seconds_of(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
+}
+
+// The high-water mark of a process that lives on, for which there is no rusage.
+std::uint64_t peak_memory_of(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/status";
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
+  char line[256];
+  unsigned long long kilobytes = 0;
+  while (file && std::fgets(line, sizeof line, file.get()) != nullptr)
+    if (std::sscanf(line, "VmHWM: %llu", &kilobytes) == 1) break;  // NOLINT: the kernel wrote it
+  return kilobytes * 1024;
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0700;
+}
+
+}  // namespace
+
+Supervisor::WipedDirectory::WipedDirectory(std::string where)
+    : path(std::move(where)), mode(mode_of(path)) {}
+
+void Supervisor::handle_harness() {
+  const std::optional<HarnessMessage> message = harness_.receive();
+  if (!message) return;
+  if (const auto* ready = std::get_if<HarnessReady>(&*message)) {
+    ready_ = wire::Ready{ready->python, ready->version};
+    prepare_worker();
+  } else if (const auto* failed = std::get_if<HarnessFailed>(&*message)) {
+    give_up(failed->message, failed->traceback);
+  } else if (const auto* refusal = std::get_if<PrepareFailed>(&*message)) {
+    preparing_.reset();
+    give_up("the harness cannot fork: " + refusal->message);
+  }
+}
+
+void Supervisor::harness_ended() {
+  harness_.mark_dead();
+  if (ready_ || !was_ready_) give_up("the harness ended before it was ready");
+}
+
+void Supervisor::prepare_worker() {
+  if (++prepare_attempts_ > max_prepare_attempts)
+    return give_up("workers end before they are prepared");
+  preparing_ = harness_.prepare();
+}
+
+void Supervisor::watch_preparation() {
+  PreparationSink sink;
+  preparing_->pump(sink);
+  if (sink.pid > 0) {
+    preparing_->pid = sink.pid;
+    prepared_ = std::exchange(preparing_, std::nullopt);
+    prepare_attempts_ = 0;
+    announce_prepared();
+  } else if (preparing_->emit_fd() < 0) {
+    preparing_.reset();
+    if (harness_.alive()) prepare_worker();
+  }
+}
+
+void Supervisor::announce_prepared() {
+  if (ready_) host_.send({{}, *std::exchange(ready_, std::nullopt)});
+  was_ready_ = true;
+  if (!resetting_) return;
+  resetting_ = false;
+  host_.send({{}, reset_result_});
+}
+
+void Supervisor::worker_ended(pid_t pid, int wait_status, const rusage& usage) {
+  if (turn_ && turn_->started() && !worker_is_over_ && pid == turn_worker().pid) {
+    worker_is_over_ = true;
+    turn_->process_ended(wait_status, usage);
+  } else if (interactive_ && pid == interactive_->pid) {
+    interactive_.reset();
+    interactive_lost_ = true;
+  } else if (prepared_ && pid == prepared_->pid) {
+    prepared_.reset();
+  } else if (turn_) {
+    turn_->add_reaped_usage(usage);
+  }
+}
+
+Worker& Supervisor::turn_worker() { return turn_->interactive() ? *interactive_ : *plan_; }
+const Worker& Supervisor::turn_worker() const {
+  return turn_->interactive() ? *interactive_ : *plan_;
+}
+
+// What the state asks for next, whatever event brought it about.
+void Supervisor::advance() {
+  if (exit_code_) return;
+  const Clock::time_point now = Clock::now();
+  if (turn_ && !turn_->started()) start_turn(now);
+  if (turn_ && turn_->started()) advance_turn(now);
+  if (resetting_ && !preparing_) advance_reset(now);
+  if (exit_code_ || turn_ || resetting_) return;
+  if (!harness_.alive()) {
+    exit_code_ = 1;
+  } else if (was_ready_ && !prepared_ && !preparing_) {
+    prepare_worker();
+  }
+}
+
+void Supervisor::start_turn(Clock::time_point now) {
+  std::optional<Worker>& worker = turn_->interactive() ? interactive_ : plan_;
+  const bool fresh = !worker;
+  if (fresh && !prepared_) {
+    if (!harness_.alive()) {
+      turn_->refuse(wire::Ending::refused, "SandboxFailed", "the harness has ended");
+      turn_.reset();
+    } else if (!preparing_ && was_ready_) {
+      prepare_worker();
+    }
+    return;
+  }
+  if (fresh) worker = std::exchange(prepared_, std::nullopt);
+  if (turn_->interactive() && std::exchange(interactive_lost_, false))
+    host_.send({turn_->request().execution_id,
+                wire::Log{"warning", "the process with the earlier steps' variables has ended"}});
+  turn_->start(now, cpu_seconds_of(worker->pid));
+  worker->queue_request(wire::encode(wire::Request(turn_->request())));
+}
+
+void Supervisor::advance_turn(Clock::time_point now) {
+  if (turn_worker().request_pending()) turn_worker().flush_request();
+  if (host_.backlog() < max_host_backlog_bytes) turn_worker().pump(*turn_);
+  if (now >= turn_->kill_at() && !worker_is_over_) turn_->out_of_time();
+  if (worker_is_over_) {
+    end_turn(now);
+  } else if (turn_->must_die()) {
+    sweep(now);
+  } else if (turn_->interactive() && turn_->claimed_end()) {
+    turn_->set_peak_memory(peak_memory_of(interactive_->pid));
+    turn_->conclude(now, false, cpu_seconds_of(interactive_->pid));
+    turn_.reset();
+  }
+}
+
+void Supervisor::end_turn(Clock::time_point now) {
+  if (!sweep(now)) return;
+  // Whoever could write is gone, so this ends; but the host may have to take some of it first.
+  Worker& worker = turn_worker();
+  while (!worker.drained()) {
+    if (host_.backlog() >= max_host_backlog_bytes) return;
+    if (!worker.pump(*turn_)) break;
+  }
+  worker.finish(*turn_);
+  turn_->conclude(now, turn_->interactive(), 0);
+  (turn_->interactive() ? interactive_ : plan_).reset();
+  turn_.reset();
+}
+
+std::vector<pid_t> Supervisor::spared_pids() const {
+  std::vector<pid_t> spared;
+  if (harness_.alive()) spared.push_back(harness_.pid());
+  if (resetting_) return spared;
+  if (prepared_) spared.push_back(prepared_->pid);
+  if (interactive_ && !(turn_ && turn_->interactive())) spared.push_back(interactive_->pid);
+  return spared;
+}
+
+// True when nobody is left but those who may be. Otherwise they are killed, and SIGCHLD or the
+// clock calls again.
+bool Supervisor::sweep(Clock::time_point now) {
+  const std::vector<pid_t> spared = spared_pids();
+  if (processes_.nobody_but(spared)) {
+    sweeping_since_.reset();
+    return true;
+  }
+  if (!sweeping_since_) sweeping_since_ = next_sweep_ = now;
+  if (now >= next_sweep_) {
+    processes_.kill_all_but(spared);
+    next_sweep_ = now + sweep_interval;
+  }
+  if (now - *sweeping_since_ > sweep_patience) give_up("processes cannot be killed");
+  return false;
+}
+
+void Supervisor::advance_reset(Clock::time_point now) {
+  if (!harness_.alive()) {
+    resetting_ = false;
+    host_.send({{}, wire::ResetDone{false, "the harness has ended"}});
+    return;
+  }
+  if (!sweep(now)) return;
+  reset_result_ = {};
+  for (const WipedDirectory& directory : wiped_)
+    for (const std::string& failure : wipe_directory(directory.path, directory.mode))
+      reset_result_.message += (reset_result_.message.empty() ? "" : "; ") + failure;
+  reset_result_.clean = reset_result_.message.empty();
+  remove_ipc_objects();
+  // The next worker is forked after the wipe; `reset_done` is said when it stands.
+  prepare_worker();
+}
+
+}  // namespace hearth::init

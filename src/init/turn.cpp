@@ -1,0 +1,207 @@
+#include "init/turn.h"
+
+#include "base/json_escape.h"
+#include "init/limits.h"
+#include "wire/decode.h"
+#include "wire/encode.h"
+#include "wire/member_reader.h"
+#include "wire/protocol_error.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace hearth::init {
+namespace {
+
+Claim claim_named(std::string_view name) {
+  if (name == "completed") return Claim::completed;
+  if (name == "timeout") return Claim::timed_out;
+  if (name == "cancelled") return Claim::cancelled;
+  return Claim::failed;
+}
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+std::string in_words(double value) {
+  std::array<char, 32> digits{};
+  const auto end =
+      std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::general)
+          .ptr;
+  return {digits.data(), end};
+}
+
+Clock::duration duration_of(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
+Turn::Turn(wire::RunRequest request, HostLink& host) : request_(std::move(request)), host_(host) {}
+
+void Turn::start(Clock::time_point now, double cpu_seconds_before) {
+  started_at_ = now;
+  deadline_ = now + duration_of(request_.timeout_seconds);
+  kill_at_ = deadline_ + timeout_grace;
+  cpu_seconds_ = -cpu_seconds_before;
+}
+
+void Turn::cancel(Clock::time_point now) {
+  cancel_requested_ = true;
+  kill_at_ = std::min(kill_at_, now + cancel_grace);
+}
+
+void Turn::end_because(wire::Ending reason) {
+  if (!forced_ending_) forced_ending_ = reason;
+}
+
+void Turn::out_of_time() {
+  end_because(cancel_requested_ ? wire::Ending::cancelled : wire::Ending::timed_out);
+}
+
+void Turn::add_reaped_usage(const rusage& usage) {
+  cpu_seconds_ += seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+void Turn::process_ended(int wait_status, const rusage& usage) {
+  wait_status_ = wait_status;
+  peak_memory_bytes_ = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  add_reaped_usage(usage);
+}
+
+void Turn::on_text(Stream stream, std::string_view bytes) {
+  while (!bytes.empty() && !muted_) {
+    // Pieces, so that no line grows with what a script prints at once.
+    const std::size_t piece =
+        std::max<std::size_t>(complete_utf8_prefix(bytes.substr(0, read_chunk_bytes)), 1);
+    if (append_text_line(stream, bytes.substr(0, piece))) {
+      bytes.remove_prefix(piece);
+      continue;
+    }
+    // The reader should still see what came right before the limit.
+    for (std::size_t part = complete_utf8_prefix(bytes.substr(0, piece / 2)); part > 0;
+         part = complete_utf8_prefix(bytes.substr(0, part / 2)))
+      if (append_text_line(stream, bytes.substr(0, part))) break;
+    mute();
+  }
+}
+
+bool Turn::append_text_line(Stream stream, std::string_view text) {
+  std::string& out = host_.outgoing();
+  const std::size_t before = out.size();
+  wire::append_event_head(out, stream == Stream::out ? "stdout" : "stderr", request_.execution_id);
+  out += R"(,"text":")";
+  append_json_escaped(out, text);
+  out += "\"}\n";
+  const std::size_t line_bytes = out.size() - before;
+  if (output_bytes_ + line_bytes > request_.max_output_bytes) {
+    out.resize(before);
+    return false;
+  }
+  output_bytes_ += line_bytes;
+  return true;
+}
+
+void Turn::mute() {
+  muted_ = true;
+  end_because(wire::Ending::output_limit);
+}
+
+void Turn::on_record(std::string_view json) try {
+  wire::MemberReader members(json);
+  const std::string type = members.string("type");
+  if (type == "end") {
+    claim_ = claim_named(members.string("outcome"));
+    claimed_at_ = Clock::now();
+    return;
+  }
+  if (type != "log" && type != "intermediate" && type != "display" && type != "final_result" &&
+      type != "error")
+    return on_malformed_record();
+  wire::EventBody body = wire::decode_body(type, members);
+  members.finish();
+  error_sent_ = error_sent_ || type == "error";
+  send(std::move(body));
+} catch (const wire::ProtocolError&) {
+  on_malformed_record();
+}
+
+void Turn::send(wire::EventBody body) {
+  if (muted_) return;
+  const std::string line = wire::encode(wire::Event{request_.execution_id, std::move(body)});
+  if (output_bytes_ + line.size() > request_.max_output_bytes) return mute();
+  output_bytes_ += line.size();
+  host_.outgoing() += line;
+}
+
+bool Turn::exited_cleanly() const {
+  return wait_status_ && WIFEXITED(*wait_status_) && WEXITSTATUS(*wait_status_) == 0;
+}
+
+wire::Ending Turn::ending() const {
+  using wire::Ending;
+  const bool process_is_over = wait_status_.has_value();
+  const bool claim_counts = claim_ && (!process_is_over || exited_cleanly());
+  // Work that finished in the very moment it was to be stopped is finished. But a claim of a
+  // process that had to be killed is worth nothing.
+  if (forced_ending_ && (*forced_ending_ == Ending::output_limit || !claim_counts))
+    return *forced_ending_;
+  if (!claim_counts)
+    return process_is_over && WIFSIGNALED(*wait_status_) ? Ending::signalled : Ending::exited;
+  if (claimed_at_ >= deadline_) return Ending::timed_out;
+  if (*claim_ == Claim::completed) return Ending::completed;
+  return *claim_ == Claim::cancelled && cancel_requested_ ? Ending::cancelled : Ending::failed;
+}
+
+void Turn::say_why(wire::Ending ending) {
+  const auto say = [this](std::string name, std::string message) {
+    host_.send({request_.execution_id, wire::ScriptError{std::move(name), std::move(message), {}}});
+  };
+  if (ending == wire::Ending::output_limit)
+    return say("OutputLimit",
+               "Output limit of " + std::to_string(request_.max_output_bytes) + " bytes reached");
+  if (error_sent_) return;
+  if (ending == wire::Ending::timed_out)
+    return say("ScriptTimeout",
+               "Script timed out after " + in_words(request_.timeout_seconds) + "s");
+  if (ending == wire::Ending::cancelled) return say("KeyboardInterrupt", "Script cancelled");
+  if (ending == wire::Ending::exited)
+    return say("ProcessExited", "The script's process ended by itself with exit code " +
+                                    std::to_string(WEXITSTATUS(wait_status_.value_or(0))));
+  if (ending == wire::Ending::signalled)
+    return say("ProcessKilled", "The script's process was killed by signal " +
+                                    std::to_string(WTERMSIG(wait_status_.value_or(0))));
+}
+
+void Turn::conclude(Clock::time_point now, bool state_lost, double cpu_seconds_now) {
+  wire::ScriptDone done;
+  done.ending = ending();
+  done.started = true;
+  done.state_lost = state_lost;
+  if (wait_status_ && WIFEXITED(*wait_status_)) done.exit_code = WEXITSTATUS(*wait_status_);
+  if (wait_status_ && WIFSIGNALED(*wait_status_)) done.signal = WTERMSIG(*wait_status_);
+  done.usage.wall_seconds = std::chrono::duration<double>(now - *started_at_).count();
+  done.usage.cpu_seconds = std::max(0.0, cpu_seconds_ + cpu_seconds_now);
+  done.usage.peak_memory_bytes = peak_memory_bytes_;
+  done.usage.output_bytes = output_bytes_;
+  if (malformed_records_ > 0 && !muted_)
+    host_.send({request_.execution_id,
+                wire::Log{"warning", std::to_string(malformed_records_) +
+                                         " malformed records of the script were dropped"}});
+  say_why(done.ending);
+  host_.send({request_.execution_id, done});
+}
+
+void Turn::refuse(wire::Ending ending, std::string name, std::string message) {
+  host_.send({request_.execution_id, wire::ScriptError{std::move(name), std::move(message), {}}});
+  wire::ScriptDone done;
+  done.ending = ending;
+  host_.send({request_.execution_id, done});
+}
+
+}  // namespace hearth::init

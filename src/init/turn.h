@@ -1,0 +1,81 @@
+// init/turn.h: one script's run as init keeps it: what it said, what it may still say, and how it
+// ended.
+#pragma once
+
+#include "init/host_link.h"
+#include "init/ordered_output.h"
+#include "wire/messages.h"
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace hearth::init {
+
+using Clock = std::chrono::steady_clock;
+
+// What the worker says about its script's end. A claim: the script shares the worker's process.
+enum class Claim { completed, failed, timed_out, cancelled };
+
+class Turn : public OutputSink {
+ public:
+  Turn(wire::RunRequest request, HostLink& host);
+
+  const wire::RunRequest& request() const { return request_; }
+  bool interactive() const { return request_.mode == wire::Mode::interactive; }
+
+  void start(Clock::time_point now, double cpu_seconds_before);
+  bool started() const { return started_at_.has_value(); }
+  // When init acts by itself: the deadline with its grace, or the end of a cancelled script's
+  // patience.
+  Clock::time_point kill_at() const { return kill_at_; }
+
+  void on_text(Stream stream, std::string_view bytes) override;
+  void on_record(std::string_view json) override;
+  void on_malformed_record() override { ++malformed_records_; }
+
+  void cancel(Clock::time_point now);
+  // The first reason to end it counts; the later ones are consequences.
+  void end_because(wire::Ending reason);
+  void out_of_time();
+  bool must_die() const { return forced_ending_.has_value(); }
+  bool claimed_end() const { return claim_.has_value(); }
+
+  void add_reaped_usage(const rusage& usage);
+  void set_peak_memory(std::uint64_t bytes) { peak_memory_bytes_ = bytes; }
+  void process_ended(int wait_status, const rusage& usage);
+
+  // Both send what is still to be said and `script_done`, the last of this turn.
+  void refuse(wire::Ending ending, std::string name, std::string message);
+  void conclude(Clock::time_point now, bool state_lost, double cpu_seconds_now);
+
+ private:
+  wire::Ending ending() const;
+  bool exited_cleanly() const;
+  void send(wire::EventBody body);
+  bool append_text_line(Stream stream, std::string_view text);
+  void mute();  // the output limit is reached: nothing more of what the script says is passed on
+  void say_why(wire::Ending ending);
+
+  wire::RunRequest request_;
+  HostLink& host_;
+  std::optional<Clock::time_point> started_at_;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  Clock::time_point kill_at_ = Clock::time_point::max();
+  bool cancel_requested_ = false;
+  std::optional<wire::Ending> forced_ending_;
+  std::optional<Claim> claim_;
+  Clock::time_point claimed_at_{};
+  bool muted_ = false;
+  std::optional<int> wait_status_;
+  bool error_sent_ = false;
+  std::uint64_t malformed_records_ = 0;
+  std::uint64_t output_bytes_ = 0;
+  double cpu_seconds_ = 0;  // negative at first: what the worker had used before this turn
+  std::uint64_t peak_memory_bytes_ = 0;
+};
+
+}  // namespace hearth::init

@@ -1,0 +1,76 @@
+#include "init/worker.h"
+
+#include "base/error.h"
+#include "init/limits.h"
+#include "init/nonblocking_io.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+namespace hearth::init {
+namespace {
+
+// A script that floods its records must not keep init from its clock.
+constexpr int max_emit_chunks_per_pump = 4;
+
+void make_pipe(os::UniqueFd& read_end, os::UniqueFd& write_end) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw OsError("create a pipe");
+  read_end.reset(ends[0]);
+  write_end.reset(ends[1]);
+}
+
+}  // namespace
+
+Worker Worker::create(FarEnds& far_ends) {
+  Worker worker;
+  make_pipe(worker.stdout_, far_ends.stdout_write);
+  make_pipe(worker.stderr_, far_ends.stderr_write);
+  make_pipe(worker.emit_, far_ends.emit_write);
+  make_pipe(far_ends.run_read, worker.run_);
+  // Only our ends: what the script sees of its pipes behaves like any other.
+  for (const int fd : {worker.stdout_fd(), worker.stderr_fd(), worker.emit_fd(), worker.run_fd()})
+    make_nonblocking(fd);
+  return worker;
+}
+
+bool Worker::pump(OutputSink& sink) {
+  // Text first, marks after: see OrderedOutput::deliver.
+  bool progress = read_text(stdout_, Stream::out);
+  progress = read_text(stderr_, Stream::err) || progress;
+  std::array<char, read_chunk_bytes> chunk;  // NOLINT: filled by read
+  bool emptied = !emit_;
+  for (int i = 0; i < max_emit_chunks_per_pump && !emptied; ++i) {
+    const ReadResult result = read_available(emit_.get(), chunk);
+    output_.add_records({chunk.data(), result.bytes});
+    progress = progress || result.bytes > 0 || result.ended;
+    if (result.ended) emit_.reset();
+    emptied = result.emptied || result.bytes < chunk.size();
+  }
+  output_.deliver(sink, emptied);
+  return progress;
+}
+
+bool Worker::read_text(os::UniqueFd& fd, Stream stream) {
+  if (!fd || output_.pending_text_bytes() > max_host_backlog_bytes) return false;
+  std::array<char, read_chunk_bytes> chunk;  // NOLINT: filled by read
+  const ReadResult result = read_available(fd.get(), chunk);
+  output_.add_text(stream, {chunk.data(), result.bytes});
+  if (result.ended) fd.reset();
+  return result.bytes > 0 || result.ended;
+}
+
+void Worker::queue_request(std::string line) {
+  request_ = std::move(line);
+  flush_request();
+}
+
+void Worker::flush_request() {
+  const WriteResult result = write_available(run_.get(), request_);
+  request_.erase(0, result.broken ? request_.size() : result.bytes);
+}
+
+}  // namespace hearth::init

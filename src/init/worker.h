@@ -1,0 +1,50 @@
+// init/worker.h: a process forked by the harness, waiting for a script or running one, and our ends
+// of its pipes.
+#pragma once
+
+#include "init/ordered_output.h"
+#include "os/unique_fd.h"
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace hearth::init {
+
+class Worker {
+ public:
+  // The pipes, and the other ends to be sent to the harness: stdout, stderr, emit, run.
+  struct FarEnds {
+    os::UniqueFd stdout_write, stderr_write, emit_write, run_read;
+  };
+  static Worker create(FarEnds& far_ends);
+
+  pid_t pid = 0;  // 0 until it has said that it is prepared
+
+  int stdout_fd() const { return stdout_.get(); }
+  int stderr_fd() const { return stderr_.get(); }
+  int emit_fd() const { return emit_.get(); }
+  int run_fd() const { return run_.get(); }
+
+  // Reads what the worker has said and hands it over in order, at most a few chunks at a time.
+  // False if there was nothing.
+  bool pump(OutputSink& sink);
+  // Nobody holds the other ends any more and all was read.
+  bool drained() const { return !stdout_ && !stderr_ && !emit_; }
+  void finish(OutputSink& sink) { output_.finish(sink); }
+
+  void queue_request(std::string line);
+  // Writes what the pipe takes. What cannot be written any more is dropped: the worker's end says
+  // the rest.
+  void flush_request();
+  bool request_pending() const { return !request_.empty(); }
+
+ private:
+  bool read_text(os::UniqueFd& fd, Stream stream);
+
+  os::UniqueFd stdout_, stderr_, emit_, run_;
+  OrderedOutput output_;
+  std::string request_;  // what is left to write
+};
+
+}  // namespace hearth::init

@@ -1,0 +1,128 @@
+#include "wire/decode.h"
+
+#include "wire/protocol_error.h"
+
+#include <array>
+#include <utility>
+
+namespace hearth::wire {
+namespace {
+
+Mode mode_named(std::string_view name) {
+  for (const Mode mode : {Mode::plan, Mode::interactive})
+    if (name == name_of(mode)) return mode;
+  throw ProtocolError("unknown mode \"" + std::string(name) + '"');
+}
+
+Ending ending_named(std::string_view name) {
+  for (const Ending ending : {Ending::completed, Ending::failed, Ending::timed_out,
+                              Ending::output_limit, Ending::cancelled, Ending::exited,
+                              Ending::signalled, Ending::missing_secret, Ending::refused})
+    if (name == name_of(ending)) return ending;
+  throw ProtocolError("unknown ending \"" + std::string(name) + '"');
+}
+
+std::string log_level(std::string name) {
+  for (const std::string_view level : {"debug", "info", "warning", "error", "critical"})
+    if (name == level) return name;
+  throw ProtocolError("unknown level \"" + name + '"');
+}
+
+std::map<std::string, std::string> environment(std::string_view text) {
+  std::map<std::string, std::string> env;
+  for (JsonMember& member : parse_object(text)) {
+    // What execve could not pass on would fail later, and less clearly.
+    if (member.kind != JsonKind::string) throw ProtocolError("an env value is not a string");
+    if (member.key.empty() || member.key.find('=') != std::string::npos ||
+        member.key.find('\0') != std::string::npos || member.text.find('\0') != std::string::npos)
+      throw ProtocolError("env holds a name or value that no environment can");
+    env.emplace(std::move(member.key), std::move(member.text));
+  }
+  return env;
+}
+
+std::string required_id(MemberReader& members) {
+  std::string id = members.string("execution_id");
+  if (id.empty() || id.size() > 128)
+    throw ProtocolError("\"execution_id\" must have 1 to 128 characters");
+  return id;
+}
+
+RunRequest run_request(MemberReader& members) {
+  RunRequest request;
+  request.execution_id = required_id(members);
+  request.script = members.string("script");
+  request.timeout_seconds = members.number("timeout");
+  // The upper bound keeps every deadline computable; a year is for ever.
+  if (request.timeout_seconds <= 0 || request.timeout_seconds > 31'536'000)
+    throw ProtocolError("\"timeout\" must be more than 0 and at most 31536000 seconds");
+  request.mode = mode_named(members.string("mode"));
+  request.env = environment(members.json("env", JsonKind::object));
+  request.secrets = parse_string_array(members.json("secrets", JsonKind::array));
+  request.max_output_bytes = members.count("max_output_bytes");
+  return request;
+}
+
+ScriptDone script_done(MemberReader& members) {
+  ScriptDone done;
+  done.ending = ending_named(members.string("ending"));
+  done.started = members.boolean("started");
+  done.exit_code = members.optional_integer("exit_code");
+  done.signal = members.optional_integer("signal");
+  done.state_lost = members.boolean("state_lost");
+  done.usage.wall_seconds = members.number("wall_seconds");
+  done.usage.cpu_seconds = members.number("cpu_seconds");
+  done.usage.peak_memory_bytes = members.count("peak_memory_bytes");
+  done.usage.output_bytes = members.count("output_bytes");
+  return done;
+}
+
+}  // namespace
+
+// Braced initialisers are evaluated from left to right, so the members are taken in the written
+// order.
+EventBody decode_body(std::string_view type, MemberReader& members) {
+  if (type == "stdout") return Stdout{members.string("text")};
+  if (type == "stderr") return Stderr{members.string("text")};
+  if (type == "log") return Log{log_level(members.string("level")), members.string("message")};
+  if (type == "intermediate")
+    return Intermediate{members.string("label"), JsonText{members.json("data")}};
+  if (type == "display") return Display{JsonText{members.json("data", JsonKind::object)}};
+  if (type == "final_result") return FinalResult{JsonText{members.json("data")}};
+  if (type == "error")
+    return ScriptError{members.string("name"), members.string("message"),
+                       members.string("traceback")};
+  if (type == "script_done") return script_done(members);
+  if (type == "reset_done") return ResetDone{members.boolean("clean"), members.string("message")};
+  if (type == "ready") return Ready{members.string("python"), members.string("harness")};
+  throw ProtocolError("unknown type of event \"" + std::string(type.substr(0, 40)) + '"');
+}
+
+Request decode_request(std::string_view line) {
+  MemberReader members(line);
+  const std::string type = members.string("type");
+  Request request;
+  if (type == "run") {
+    request = run_request(members);
+  } else if (type == "cancel") {
+    request = CancelRequest{required_id(members)};
+  } else if (type == "reset") {
+    request = ResetRequest{};
+  } else {
+    throw ProtocolError("unknown type of request \"" + type.substr(0, 40) + '"');
+  }
+  members.finish();
+  return request;
+}
+
+Event decode_event(std::string_view line) {
+  MemberReader members(line);
+  const std::string type = members.string("type");
+  Event event;
+  event.execution_id = members.optional_string("execution_id");
+  event.body = decode_body(type, members);
+  members.finish();
+  return event;
+}
+
+}  // namespace hearth::wire

@@ -1,0 +1,153 @@
+#include "wire/encode.h"
+
+#include "base/json_escape.h"
+
+#include <array>
+#include <cassert>
+#include <charconv>
+#include <cmath>
+
+namespace hearth::wire {
+namespace {
+
+void append_key(std::string& out, std::string_view key) {
+  out += ",\"";
+  out += key;
+  out += "\":";
+}
+
+void append_member(std::string& out, std::string_view key, std::string_view text) {
+  append_key(out, key);
+  append_json_string(out, text);
+}
+
+void append_member(std::string& out, std::string_view key, const JsonText& json) {
+  append_key(out, key);
+  out += json.text;
+}
+
+void append_member(std::string& out, std::string_view key, bool value) {
+  append_key(out, key);
+  out += value ? "true" : "false";
+}
+
+template <typename Number>
+void append_number(std::string& out, std::string_view key, Number value) {
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  append_key(out, key);
+  out.append(digits.data(), end);
+}
+
+struct BodyWriter {
+  std::string& out;
+
+  void operator()(const Ready& event) const {
+    append_member(out, "python", event.python);
+    append_member(out, "harness", event.harness);
+  }
+  void operator()(const Stdout& event) const { append_member(out, "text", event.text); }
+  void operator()(const Stderr& event) const { append_member(out, "text", event.text); }
+  void operator()(const Log& event) const {
+    append_member(out, "level", event.level);
+    append_member(out, "message", event.message);
+  }
+  void operator()(const Intermediate& event) const {
+    append_member(out, "label", event.label);
+    append_member(out, "data", event.data);
+  }
+  void operator()(const Display& event) const { append_member(out, "data", event.data); }
+  void operator()(const FinalResult& event) const { append_member(out, "data", event.data); }
+  void operator()(const ScriptError& event) const {
+    append_member(out, "name", event.name);
+    append_member(out, "message", event.message);
+    append_member(out, "traceback", event.traceback);
+  }
+  void operator()(const ScriptDone& event) const {
+    append_member(out, "ending", name_of(event.ending));
+    append_member(out, "started", event.started);
+    if (event.exit_code) append_number(out, "exit_code", *event.exit_code);
+    if (event.signal) append_number(out, "signal", *event.signal);
+    append_member(out, "state_lost", event.state_lost);
+    append_number(out, "wall_seconds", event.usage.wall_seconds);
+    append_number(out, "cpu_seconds", event.usage.cpu_seconds);
+    append_number(out, "peak_memory_bytes", event.usage.peak_memory_bytes);
+    append_number(out, "output_bytes", event.usage.output_bytes);
+  }
+  void operator()(const ResetDone& event) const {
+    append_member(out, "clean", event.clean);
+    append_member(out, "message", event.message);
+  }
+};
+
+void append_env(std::string& out, const std::map<std::string, std::string>& env) {
+  append_key(out, "env");
+  char separator = '{';
+  for (const auto& [name, value] : env) {
+    out += separator;
+    append_json_string(out, name);
+    out += ':';
+    append_json_string(out, value);
+    separator = ',';
+  }
+  out += separator == '{' ? "{}" : "}";
+}
+
+void append_names(std::string& out, std::string_view key, const std::vector<std::string>& names) {
+  append_key(out, key);
+  char separator = '[';
+  for (const std::string& name : names) {
+    out += separator;
+    append_json_string(out, name);
+    separator = ',';
+  }
+  out += separator == '[' ? "[]" : "]";
+}
+
+struct RequestWriter {
+  std::string& out;
+
+  void operator()(const RunRequest& request) const {
+    // JSON has no infinity; whoever asks for one has a bug.
+    assert(std::isfinite(request.timeout_seconds));
+    out += R"({"type":"run")";
+    append_member(out, "execution_id", request.execution_id);
+    append_member(out, "script", request.script);
+    append_number(out, "timeout", request.timeout_seconds);
+    append_member(out, "mode", name_of(request.mode));
+    append_env(out, request.env);
+    append_names(out, "secrets", request.secrets);
+    append_number(out, "max_output_bytes", request.max_output_bytes);
+  }
+  void operator()(const CancelRequest& request) const {
+    out += R"({"type":"cancel")";
+    append_member(out, "execution_id", request.execution_id);
+  }
+  void operator()(const ResetRequest& /*request*/) const { out += R"({"type":"reset")"; }
+};
+
+}  // namespace
+
+void append_event_head(std::string& out, std::string_view type, std::string_view execution_id) {
+  out += R"({"type":")";
+  out += type;
+  out += '"';
+  if (!execution_id.empty()) append_member(out, "execution_id", execution_id);
+}
+
+std::string encode(const Event& event) {
+  std::string line;
+  append_event_head(line, type_of(event.body), event.execution_id);
+  std::visit(BodyWriter{line}, event.body);
+  line += "}\n";
+  return line;
+}
+
+std::string encode(const Request& request) {
+  std::string line;
+  std::visit(RequestWriter{line}, request);
+  line += "}\n";
+  return line;
+}
+
+}  // namespace hearth::wire

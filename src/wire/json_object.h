@@ -1,0 +1,33 @@
+// wire/json_object.h: one JSON object taken apart into its members, strictly, without building a
+// tree.
+//
+// Numbers keep their digits: a script's 2**100 must reach its reader as it was written, which a
+// tree of doubles would not do. Nested values come out as canonical JSON text (no blanks), already
+// checked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hearth::wire {
+
+enum class JsonKind { string, number, boolean, null, array, object };
+
+struct JsonMember {
+  std::string key;
+  JsonKind kind = JsonKind::null;
+  std::string text;  // a string's characters; any other value's canonical JSON
+};
+
+// Throws ProtocolError: not JSON, not an object, invalid UTF-8, nested too deeply, a key twice.
+std::vector<JsonMember> parse_object(std::string_view text);
+
+// The elements of an array of strings; ProtocolError for anything else.
+std::vector<std::string> parse_string_array(std::string_view text);
+
+// `text` as canonical JSON, or ProtocolError. For payloads that only pass through.
+std::string canonical_json(std::string_view text);
+
+}  // namespace hearth::wire

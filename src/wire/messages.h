@@ -1,0 +1,144 @@
+// wire/messages.h: what host and sandbox say to each other, as values. docs/protocol.md is the same
+// in words; a test holds the two together.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace hearth::wire {
+
+// ---- host to sandbox ----
+
+enum class Mode { plan, interactive };
+
+struct RunRequest {
+  std::string execution_id;
+  std::string script;
+  double timeout_seconds = 30;
+  Mode mode = Mode::plan;
+  std::map<std::string, std::string> env = {};
+  std::vector<std::string> secrets = {};  // names that must be in env or the sandbox's environment
+  std::uint64_t max_output_bytes = 1'048'576;
+  bool operator==(const RunRequest&) const = default;
+};
+
+struct CancelRequest {
+  std::string execution_id;
+  bool operator==(const CancelRequest&) const = default;
+};
+
+struct ResetRequest {
+  bool operator==(const ResetRequest&) const = default;
+};
+
+using Request = std::variant<RunRequest, CancelRequest, ResetRequest>;
+
+// ---- sandbox to host ----
+
+// Valid JSON without blanks, passed through as it was written.
+struct JsonText {
+  std::string text = "null";
+  bool operator==(const JsonText&) const = default;
+};
+
+struct Ready {
+  std::string python;
+  std::string harness;
+  bool operator==(const Ready&) const = default;
+};
+
+struct Stdout {
+  std::string text;
+  bool operator==(const Stdout&) const = default;
+};
+
+struct Stderr {
+  std::string text;
+  bool operator==(const Stderr&) const = default;
+};
+
+struct Log {
+  std::string level;
+  std::string message;
+  bool operator==(const Log&) const = default;
+};
+
+struct Intermediate {
+  std::string label;
+  JsonText data;
+  bool operator==(const Intermediate&) const = default;
+};
+
+struct Display {
+  JsonText data;  // an object: MIME type to representation
+  bool operator==(const Display&) const = default;
+};
+
+struct FinalResult {
+  JsonText data;
+  bool operator==(const FinalResult&) const = default;
+};
+
+struct ScriptError {
+  std::string name;  // of the exception
+  std::string message;
+  std::string traceback;
+  bool operator==(const ScriptError&) const = default;
+};
+
+// Why a turn is over, as init saw it.
+enum class Ending {
+  completed,       // the script ran to its end
+  failed,          // an exception ended it
+  timed_out,       // the deadline passed
+  output_limit,    // it said more than it may
+  cancelled,       // the host asked
+  exited,          // its process ended by itself, without the harness (os._exit, exec)
+  signalled,       // its process was killed by a signal that init did not send
+  missing_secret,  // not run
+  refused,         // not run: nothing in the sandbox could run it
+};
+
+struct Usage {
+  double wall_seconds = 0;
+  double cpu_seconds = 0;
+  std::uint64_t peak_memory_bytes = 0;
+  std::uint64_t output_bytes = 0;
+  bool operator==(const Usage&) const = default;
+};
+
+struct ScriptDone {
+  Ending ending = Ending::completed;
+  bool started = false;  // false only if not one instruction of the script can have run
+  std::optional<std::int64_t> exit_code = {};  // when its process ended by itself
+  std::optional<std::int64_t> signal = {};     // when a signal ended it
+  bool state_lost = false;  // interactive: the next step finds an empty namespace
+  Usage usage = {};
+  bool operator==(const ScriptDone&) const = default;
+};
+
+struct ResetDone {
+  bool clean = true;
+  std::string message = {};  // what could not be cleaned
+  bool operator==(const ResetDone&) const = default;
+};
+
+using EventBody = std::variant<Ready, Stdout, Stderr, Log, Intermediate, Display, FinalResult,
+                               ScriptError, ScriptDone, ResetDone>;
+
+struct Event {
+  std::string execution_id;  // empty where an event belongs to no turn
+  EventBody body;
+  bool operator==(const Event&) const = default;
+};
+
+std::string_view name_of(Ending ending);
+std::string_view name_of(Mode mode);
+std::string_view type_of(const EventBody& body);
+
+}  // namespace hearth::wire

@@ -1,0 +1,172 @@
+#include "tests/support/sandbox_process.h"
+
+#include "base/error.h"
+#include "base/id.h"
+#include "tests/support/run_task.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <utility>
+
+using namespace std::chrono_literals;
+
+namespace hearth::test {
+namespace {
+
+constexpr int host_fd = 3;
+
+std::string python() {
+  const char* named = std::getenv("HEARTH_TEST_PYTHON");
+  return named != nullptr ? named : "/usr/bin/python3";
+}
+
+// A Python outside /usr (one of pyenv's, say) is shown to the sandbox together with its
+// installation.
+std::vector<std::string> python_mounts() {
+  const std::filesystem::path real = std::filesystem::canonical(python());
+  const std::filesystem::path prefix = real.parent_path().parent_path();
+  if (prefix == "/usr") return {};
+  return {"--ro-bind", prefix.string(), prefix.string()};
+}
+
+std::vector<std::string> command_line(const SandboxOptions& options,
+                                      const std::filesystem::path& tools) {
+  std::vector<std::string> words = {
+      "bwrap",      "--unshare-user",    "--unshare-pid", "--unshare-ipc", "--unshare-net",
+      "--as-pid-1", "--die-with-parent", "--clearenv",    "--cap-drop",    "ALL"};
+  const auto add = [&words](std::initializer_list<std::string> more) {
+    words.insert(words.end(), more);
+  };
+  add({"--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64",
+       "/lib64"});
+  add({"--symlink", "usr/bin", "/bin", "--ro-bind", "/etc", "/etc", "--proc", "/proc", "--dev",
+       "/dev"});
+  add({"--tmpfs", "/tmp", "--tmpfs", "/workspace", "--ro-bind", tools.string(), "/tools"});
+  add({"--dir", "/hearth", "--ro-bind", HEARTH_INIT, "/hearth/init"});
+  add({"--ro-bind", HEARTH_HARNESS, "/hearth/executor_harness.py"});
+  for (const std::string& word : python_mounts()) words.push_back(word);
+  add({"--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/workspace", "--setenv", "LANG",
+       "C.UTF-8"});
+  for (const auto& [name, value] : options.environment) add({"--setenv", name, value});
+  add({"/hearth/init", "--host-fd", std::to_string(host_fd), "--"});
+  if (options.harness.empty()) {
+    add({python(), "-s", "/hearth/executor_harness.py"});
+  } else {
+    add({"/bin/sh", "-c", options.harness});
+  }
+  words.insert(words.end(), options.harness_arguments.begin(), options.harness_arguments.end());
+  return words;
+}
+
+pid_t start(const std::vector<std::string>& words, int socket) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, socket, host_fd);
+  pid_t pid = 0;
+  const int error =
+      ::posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw OsError("start bwrap", error);
+  return pid;
+}
+
+}  // namespace
+
+TemporaryDirectory::TemporaryDirectory()
+    : path_(std::filesystem::temp_directory_path() / ("hearth-test-" + random_id())) {
+  std::filesystem::create_directories(path_);
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+void TemporaryDirectory::write(const std::string& name, const std::string& content) const {
+  std::ofstream(path_ / name) << content;
+}
+
+SandboxProcess::SandboxProcess(asio::io_context& loop, SandboxOptions options) {
+  for (const auto& [name, source] : options.tools) tools_.write(name, source);
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw OsError("socketpair");
+  os::UniqueFd ours(ends[0]);
+  // Not the number it gets there: dup2 of a descriptor onto itself would keep it closed on exec.
+  const os::UniqueFd theirs(::fcntl(ends[1], F_DUPFD_CLOEXEC, host_fd + 1));
+  ::close(ends[1]);
+  pid_ = start(command_line(options, tools_.path()), theirs.get());
+  auto stream = std::make_unique<DescriptorStream>(loop.get_executor(), std::move(ours));
+  stream_ = stream.get();
+  channel_ = std::make_unique<SandboxChannel>(std::move(stream));
+}
+
+SandboxProcess::~SandboxProcess() {
+  kill();
+  ::waitpid(pid_, nullptr, 0);
+}
+
+// bwrap dies with its child's death signal, and the pid namespace with its first process.
+void SandboxProcess::kill() const {
+  killed_ = true;
+  ::kill(pid_, SIGKILL);
+}
+
+execution::SandboxControls SandboxProcess::controls() {
+  return {.kill = [this] { kill(); }, .memory_limit_hit = [] { return false; }};
+}
+
+Sandbox::Sandbox(SandboxOptions options)
+    : process_(loop_, std::move(options)), executor_(process_.channel(), process_.controls()) {
+  ready = run_task(loop_, process_.channel().await_ready(30s));
+}
+
+execution::ExecutionResult Sandbox::run(wire::RunRequest request,
+                                        execution::ScriptExecutor::OnEvent on_event) {
+  return run_task(loop_, executor_.run(std::move(request), std::move(on_event)));
+}
+
+execution::ExecutionResult Sandbox::run(const std::string& script, double timeout_seconds) {
+  wire::RunRequest request;
+  request.script = script;
+  request.timeout_seconds = timeout_seconds;
+  return run(std::move(request));
+}
+
+execution::ExecutionResult Sandbox::step(const std::string& script, double timeout_seconds) {
+  wire::RunRequest request;
+  request.script = script;
+  request.timeout_seconds = timeout_seconds;
+  request.mode = wire::Mode::interactive;
+  return run(std::move(request));
+}
+
+wire::ResetDone Sandbox::reset() { return run_task(loop_, process_.channel().reset(10s)); }
+
+namespace {
+
+Task<wire::Event> exchange_line(SandboxProcess& process, std::string line) {
+  co_await process.stream().write(line);
+  SandboxChannel::Received received = co_await process.channel().receive();
+  co_return std::move(received.event);
+}
+
+}  // namespace
+
+wire::Event Sandbox::exchange(const std::string& line) {
+  return run_task(loop_, exchange_line(process_, line));
+}
+
+}  // namespace hearth::test

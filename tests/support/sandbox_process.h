@@ -1,0 +1,86 @@
+// tests/support/sandbox_process.h: the real hearth-init with a real Python in namespaces of its
+// own, made by bubblewrap: what the protocol's tests talk to.
+#pragma once
+
+#include "channel/sandbox_channel.h"
+#include "execution/script_executor.h"
+
+#include <boost/asio/io_context.hpp>
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace hearth::test {
+
+// A directory that is gone with its owner.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  void write(const std::string& name, const std::string& content) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct SandboxOptions {
+  std::map<std::string, std::string> tools = {};  // file name to source, in /tools
+  std::vector<std::string> harness_arguments = {};
+  std::map<std::string, std::string> environment = {};  // of init
+  std::string harness = "";                             // another program in place of the harness
+};
+
+class SandboxProcess {
+ public:
+  explicit SandboxProcess(asio::io_context& loop, SandboxOptions options = {});
+  ~SandboxProcess();
+  SandboxProcess(const SandboxProcess&) = delete;
+  SandboxProcess& operator=(const SandboxProcess&) = delete;
+
+  SandboxChannel& channel() { return *channel_; }
+  ByteStream& stream() { return *stream_; }  // the channel's own, to send what is no message
+  execution::SandboxControls controls();
+  void kill() const;
+  bool was_killed() const { return killed_; }
+
+ private:
+  TemporaryDirectory tools_;
+  std::unique_ptr<SandboxChannel> channel_;
+  ByteStream* stream_ = nullptr;
+  pid_t pid_ = 0;
+  mutable bool killed_ = false;
+};
+
+// A sandbox that is ready, and turns on it, without a loop in sight.
+class Sandbox {
+ public:
+  explicit Sandbox(SandboxOptions options = {});
+
+  wire::Ready ready;
+  execution::ExecutionResult run(wire::RunRequest request,
+                                 execution::ScriptExecutor::OnEvent on_event = {});
+  execution::ExecutionResult run(const std::string& script, double timeout_seconds = 20);
+  execution::ExecutionResult step(const std::string& script, double timeout_seconds = 20);
+  wire::ResetDone reset();
+  // One line to init as it is, and the next event.
+  wire::Event exchange(const std::string& line);
+
+  SandboxProcess& process() { return process_; }
+  asio::io_context& loop() { return loop_; }
+  execution::ScriptExecutor& executor() { return executor_; }
+
+ private:
+  asio::io_context loop_;
+  SandboxProcess process_;
+  execution::ScriptExecutor executor_;
+};
+
+}  // namespace hearth::test
