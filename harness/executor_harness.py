@@ -13,11 +13,13 @@ The two totals let init put what came through three pipes back into the order in
 One file, standard library only, Python 3.8 and newer, also under `python -I -S`.
 """
 
+import _signal
 import array
 import ast
 import atexit
 import binascii
 import builtins
+import contextlib
 import fcntl
 import functools
 import gc
@@ -34,6 +36,7 @@ import sys
 import threading
 import traceback
 import types
+import weakref
 
 try:
     import ctypes
@@ -53,9 +56,10 @@ RETRY_SECONDS = 0.002
 YEAR_SECONDS = 365 * 86400.0
 PR_SET_DUMPABLE = 4
 SYS_CLOSE_RANGE = 436
+CLONE_VM, CLONE_PARENT = 0x100, 0x8000
+HOLDER_STACK_BYTES = 16 << 10
 CO_COROUTINE, CO_ASYNC_GENERATOR = 0x80, 0x200
 TOOLS_MODULE = "hearth_tools"
-VALUE = "<value>"  # holds the last expression for a moment; no script can spell this name
 
 
 class ScriptFinished(BaseException):
@@ -74,7 +78,6 @@ class ToolResult:
     """What a tool hands to a script."""
 
     __module__ = "__main__"  # where a script finds it, and so where pickle looks
-    __slots__ = ("success", "data", "message")
     __hash__ = None
 
     def __init__(self, success, data=None, message=""):
@@ -170,8 +173,8 @@ class Channel:
         try:
             if self.records is not None:
                 self._put(b"%d %d\n" % tuple(self.totals))
-        except OSError:
-            pass  # the script closed the emit pipe; its prints must not suffer
+        except OSError as error:
+            unless_thrown(error)  # the script closed the emit pipe; its prints must not suffer
 
     def _put(self, line):
         # The whole line goes into a C buffer first: if an exception ends the flush half way (a signal handler
@@ -186,6 +189,9 @@ class Channel:
 
     def send(self, payload, last_of_turn=False):
         flush_streams()
+        self._record(payload, last_of_turn)
+
+    def _record(self, payload, last_of_turn):
         with self.lock:
             if not self.accepting or self.records is None:
                 return
@@ -243,8 +249,14 @@ def flush_streams():
     for stream in (out, err, sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except Exception:  # closed, broken, or whatever the script put in its place
-            pass
+        except Exception as error:  # closed, broken, or whatever the script put in its place
+            unless_thrown(error)
+
+
+def unless_thrown(error):
+    """What we may ignore, unless a signal handler of the script raised it."""
+    if error is interrupts.thrown:
+        raise error
 
 
 # ---- JSON --------------------------------------------------------------------------------------------------
@@ -271,18 +283,16 @@ def jsonable(value):
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=jsonable)
 
 
+DECODER = json.JSONDecoder()
+
+
 def encode(where, event):
     """The event as UTF-8 JSON. Raises in the script, named after the helper it called, if that cannot be."""
     try:
         text = ENCODER.encode(event)
-    except RecursionError:
-        raise ValueError("%s: data nests deeper than %d levels" % (where, MAX_NESTING)) from None
-    except TypeError as error:
-        raise TypeError("%s: %s" % (where, error)) from None
-    except ValueError as error:
-        if "ircular" in str(error):
-            raise ValueError("%s: %s" % (where, error)) from None
-        text = _encode_awkward(where, event)
+    except (TypeError, ValueError, RecursionError) as error:
+        unless_thrown(error)
+        text = _encode_awkward(where, event, error)
     payload = to_utf8(text)
     if len(payload) > MAX_RECORD_BYTES:
         limits = (where, len(payload), MAX_RECORD_BYTES)
@@ -292,8 +302,12 @@ def encode(where, event):
     return payload
 
 
-def _encode_awkward(where, event):
+def _encode_awkward(where, event, error):
     """Slow path for numbers the encoder refuses: NaN and infinities, integers of thousands of digits."""
+    if isinstance(error, TypeError):
+        raise TypeError("%s: %s" % (where, error)) from None
+    if "ircular" in str(error):
+        raise ValueError("%s: %s" % (where, error)) from None
     lost = []
     try:
         plain = without_nan(event, lost)
@@ -301,12 +315,19 @@ def _encode_awkward(where, event):
         raise ValueError("%s: data nests deeper than %d levels" % (where, MAX_NESTING)) from None
     if lost:
         turn.warn_of_nan(where)
-    if not hasattr(sys, "set_int_max_str_digits"):
+    with all_digits():
         return ENCODER.encode(plain)
+
+
+@contextlib.contextmanager
+def all_digits():
+    if not hasattr(sys, "set_int_max_str_digits"):
+        yield
+        return
     limit = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(0)
     try:
-        return ENCODER.encode(plain)
+        yield
     finally:
         sys.set_int_max_str_digits(limit)
 
@@ -464,15 +485,16 @@ def display_value(value):
             rendered = render(value) if render is not None else None
             if rendered is not None:
                 forms[mime] = convert(rendered)
-        except Exception:
-            pass  # the text remains, as in notebooks
+        except Exception as error:
+            unless_thrown(error)  # the text remains, as in notebooks
     _display(forms)
 
 
 def _display(forms):
     try:
         payload = encode("display", {"type": "display", "data": forms})
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        unless_thrown(error)
         text = forms.get("text/plain", "")
         payload = encode("display", {"type": "display", "data": {"text/plain": text}})
     channel.send(payload)
@@ -526,16 +548,16 @@ class ToolLoop:
     def is_here(self):
         return self.thread is not None and self.thread.ident == threading.get_ident()
 
-    def call(self, coroutine):
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._running())
+    def call(self, awaitable):
+        future = asyncio.run_coroutine_threadsafe(_contained(awaitable), self._running())
         try:
-            error = future.exception()
-        except BaseException:  # the script's time is over, or it was cancelled
+            value, error = future.result()
+        except BaseException as interruption:  # the script's time is over, or it was cancelled
             future.cancel()
-            raise
+            raise interruption.with_traceback(None)  # where in the waiting it came is of no interest
         if error is not None:
-            raise error  # from here rather than by result(): keeps library frames out of the traceback
-        return future.result()
+            raise error
+        return value
 
     def _running(self):
         if self.loop is None:
@@ -549,23 +571,22 @@ class ToolLoop:
     def iterate(self, generator):
         try:
             while True:
-                item = self.call(_next_of(generator))
-                if item is VALUE:
-                    return
-                yield item
-        finally:
-            self.call(_close(generator))
+                yield self.call(generator.__anext__())
+        except StopAsyncIteration:
+            return
+        except GeneratorExit:
+            self.call(generator.aclose())
+            raise
 
 
-async def _next_of(generator):
+async def _contained(awaitable):
+    # Exceptions travel as values: sys.exit, raised on the loop's own thread, would end the loop.
     try:
-        return await generator.__anext__()
-    except StopAsyncIteration:
-        return VALUE
-
-
-async def _close(generator):
-    await generator.aclose()
+        return await awaitable, None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        return None, error
 
 
 tool_loop = ToolLoop()
@@ -665,7 +686,20 @@ def attempt(body, *args):
 
 HARNESS_FILE = interruptible.__code__.co_filename
 # Where an exception would lose count of what is written already.
-UNBROKEN = (Channel.write.__code__, Channel.send.__code__, Channel._put.__code__, Turn.claim_result.__code__)
+UNBROKEN = (Channel.write.__code__, Channel._record.__code__)
+
+
+def is_inside(frame, codes):
+    """Whether one of these functions is running at `frame`."""
+    while frame is not None:
+        if any(frame.f_code is code for code in codes):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def is_in_script(frame):
+    return is_inside(frame, (interruptible.__code__,))
 
 
 class Interrupts:
@@ -680,12 +714,14 @@ class Interrupts:
         self.due = None
         self.raised = None  # the last exception thrown at the script, whether or not it got through
         self.has_cancelled = False
+        self.thrown = None  # by a handler of the script; may come up anywhere, and nobody else's `except` is meant
 
     def restore(self):
         """As a script finds them; also after a step that changed them."""
-        signal.signal(signal.SIGALRM, self._on_signal)
-        signal.signal(signal.SIGINT, self._on_signal)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        for number in (SIGALRM, SIGINT):
+            if get_handler(number) != self.on_signal:
+                set_handler(number, self.on_signal)
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
 
     def arm(self, limit_seconds):
         self.due = self.raised = None
@@ -699,11 +735,11 @@ class Interrupts:
         self.is_live = False
         signal.setitimer(signal.ITIMER_REAL, 0)
 
-    def _on_signal(self, number, frame):
+    def on_signal(self, number, frame):
         if not self.is_live:
             return
         error = self.due or self._exception_for(number)
-        if self._may_raise_in(frame):
+        if is_in_script(frame) and not is_inside(frame, UNBROKEN):
             self.due, self.raised = None, error
             raise error
         self.due = error
@@ -715,32 +751,107 @@ class Interrupts:
             return KeyboardInterrupt("Script cancelled")
         return ScriptTimeout("Script timed out after %gs" % self.limit_seconds)
 
-    @staticmethod
-    def _may_raise_in(frame):
-        while frame is not None:
-            code = frame.f_code
-            if code is interruptible.__code__:
-                return True
-            if any(code is unbroken for unbroken in UNBROKEN):
-                return False
-            frame = frame.f_back
-        return False
-
 
 interrupts = Interrupts()
+# Without the wrapper that makes enumerators of numbers: it costs more than the call.
+set_handler, get_handler = signal.signal, _signal.getsignal
+SIGALRM, SIGINT = int(signal.SIGALRM), int(signal.SIGINT)
+
+
+class ScriptHandler:
+    """A signal handler of the script: runs while the script does, never in the middle of our work."""
+
+    def __init__(self, handler):
+        self.handler = handler
+
+    def __call__(self, number, frame):
+        if not is_in_script(frame):
+            return
+        try:
+            self.handler(number, frame)
+        except BaseException as error:
+            interrupts.thrown = error
+            raise
+
+
+def install_handler(signalnum, handler):
+    """signal.signal, for scripts."""
+    if callable(handler) and handler != interrupts.on_signal:
+        handler = ScriptHandler(handler)
+    return _unguarded(set_handler(signalnum, handler))
+
+
+def installed_handler(signalnum):
+    """signal.getsignal, for scripts."""
+    return _unguarded(get_handler(signalnum))
+
+
+def _unguarded(handler):
+    handler = handler.handler if isinstance(handler, ScriptHandler) else handler
+    return signal.Handlers(handler) if handler in (signal.SIG_DFL, signal.SIG_IGN) else handler
 
 
 # ---- One script --------------------------------------------------------------------------------------------
 
 
 def compile_script(source, filename):
-    """Code that leaves the value of a trailing expression under VALUE."""
+    """The code of a script and that of its trailing expression, whose value is shown.
+
+    Going through a syntax tree would double the cost of compiling. So the last line is tried alone: if it is an
+    expression and what precedes it compiles too, these are the two parts.
+    """
+    text = source.rstrip()
+    start = text.rfind("\n") + 1
+    head, last_line = text[:start], text[start:]
+    if _is_plainly_valueless(head, last_line):
+        return compile(source, filename, "exec", dont_inherit=True), None
+    if not head:
+        return _compile_tree(source, filename)
+    if not last_line[0].isspace():
+        try:
+            value = compile("\n" * head.count("\n") + last_line, filename, "eval", dont_inherit=True)
+            return compile(head, filename, "exec", dont_inherit=True), value
+        except (SyntaxError, ValueError):
+            pass
+    if not head.endswith("\\\n") and _is_valueless(last_line):
+        return compile(source, filename, "exec", dont_inherit=True), None
+    return _compile_tree(source, filename)
+
+
+ASSIGNMENT = json.scanner.re.compile(r"\s+\S|[^\W\d]\w*\s*[-+*/%&|^@<>]{0,2}=(?!=)")
+NOT_PLAIN = json.scanner.re.compile(r"[\"'#\\;]")
+
+
+def _is_plainly_valueless(head, last_line):
+    """The common case, without a parser: an assignment, or the end of a block, on a line of its own. Without a quote or
+    a comment and with its brackets closed, the line cannot be the end of something longer."""
+    return (
+        ASSIGNMENT.match(last_line) is not None
+        and NOT_PLAIN.search(last_line) is None
+        and not head.endswith("\\\n")
+        and all(last_line.count(opening) == last_line.count(closing) for opening, closing in ("()", "[]", "{}"))
+    )
+
+
+def _is_valueless(last_line):
+    """Whether a line that is whole in itself can only end a statement without a value: an indented one, for
+    instance, ends a block. With a backslash or comment it could be the end of something else, like a string."""
+    if "\\" in last_line or "#" in last_line:
+        return False
+    try:
+        tree = compile(last_line.strip(), "<last line>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    return bool(tree.body) and (last_line[0].isspace() or type(tree.body[-1]) is not ast.Expr)
+
+
+def _compile_tree(source, filename):
     tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-    last = tree.body[-1] if tree.body else None
-    if type(last) is ast.Expr and not _is_silenced(source, last):
-        target = ast.copy_location(ast.Name(VALUE, ast.Store()), last)
-        tree.body[-1] = ast.copy_location(ast.Assign([target], last.value, None), last)
-    return compile(tree, filename, "exec", dont_inherit=True)
+    value = None
+    if tree.body and type(tree.body[-1]) is ast.Expr and not _is_silenced(source, tree.body[-1]):
+        expression = ast.Expression(tree.body.pop().value)
+        value = compile(expression, filename, "eval", dont_inherit=True)
+    return compile(tree, filename, "exec", dont_inherit=True), value
 
 
 def _is_silenced(source, expression):
@@ -761,10 +872,10 @@ def remember_source(filename, source):
 class Worker:
     """Runs the requests of one lease in the globals they share."""
 
-    def __init__(self, names, workspace, dumpable=True):
-        self.names = names
-        self.workspace = workspace
-        self.file = os.path.join(workspace, "script.py")
+    def __init__(self, base, dumpable=True):
+        self.base = base
+        self.workspace = base.workspace
+        self.file = os.path.join(base.workspace, "script.py")
         self.dumpable = dumpable
         self.module = None
         self.is_plan = True
@@ -786,23 +897,26 @@ class Worker:
         return not self.is_plan
 
     def _execute(self, line):
-        request = json.loads(line)
+        request = DECODER.decode(line.decode())
         self.is_plan = request.get("mode") != "interactive"
         interrupts.arm(float(request.get("timeout") or 0))
         os.environ.update(request.get("env") or {})
         filename = self._enter()
         source = request["script"]
         remember_source(filename, source)
-        code = compile_script(source, filename)
-        set_dumpable(self.dumpable)
-        self._execute_code(code, self.module.__dict__)
+        code, value_code = compile_script(source, filename)
+        if self.dumpable:
+            set_dumpable(True)
+            self.dumpable = False  # said once
+        self._execute_code(code, value_code, self.module.__dict__)
 
     def _enter(self):
         """Makes this process look like `python script.py` in the workspace."""
         if self.module is None:
             self.module = types.ModuleType("__main__")
             self.module.__dict__.update(__file__=self.file, __builtins__=builtins)
-        self.module.__dict__.update(self.names)
+            self.module.__dict__.update(self.base.names)
+        self.module.__dict__.update(self.base.tools)
         sys.modules["__main__"] = self.module
         sys.argv = [self.file]
         if not sys.path or sys.path[0] != self.workspace:
@@ -813,17 +927,16 @@ class Worker:
         self.steps += 1
         return "<step %d>" % self.steps
 
-    def _execute_code(self, code, namespace):
+    def _execute_code(self, code, value_code, namespace):
         try:
             exec(code, namespace)
+            value = None if value_code is None else eval(value_code, namespace)
         except ScriptFinished:
-            pass
-        else:
-            value = namespace.pop(VALUE, None)
-            if value is not None:
-                if not self.is_plan:
-                    namespace["_"] = value
-                display_value(value)
+            value = None
+        if value is not None:
+            if not self.is_plan:
+                namespace["_"] = value
+            display_value(value)
         show_figures()
 
 
@@ -916,23 +1029,51 @@ class RunPipe:
                 return line
 
 
+def out_of_the_way(fd):
+    """A copy with a number that no worker's descriptor will have: dup2 onto itself would fail."""
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 64)
+
+
 def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base):
     """Turns a freshly forked process into a worker. Never returns."""
     try:
         become_worker(base.workspace)
-        saved = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 64) for fd in (stdout_fd, stderr_fd, emit_fd, run_fd)]
+        saved = [out_of_the_way(fd) for fd in (stdout_fd, stderr_fd, emit_fd, run_fd)]
         rehearse(base.workspace)
         for target, fd in enumerate(saved, STDOUT_FD):
             os.dup2(fd, target, inheritable=target <= STDERR_FD)
         close_from(FIRST_SPARE_FD)
         channel.open()
-        channel.send(encode("prepared", {"type": "prepared", "pid": os.getpid()}))
-        serve_requests(Worker(base.names, base.workspace), RunPipe())
+        prepared = {"type": "prepared", "pid": os.getpid(), "holder": start_memory_holder()}
+        channel.send(encode("prepared", prepared))
+        serve_requests(Worker(base), RunPipe())
     except BaseException:
         traceback.print_exc()
         flush_streams()
     finally:
         os._exit(1)
+
+
+holder_stack = None  # kept for as long as the process lives
+
+
+def start_memory_holder():
+    """A process that shares this one's memory and sleeps for ever. Returns its number, 0 if there can be none.
+
+    Taking apart the memory of a Python costs several times as much as a short script. While the holder lives, this
+    process can end without doing that; init ends the holder when the turn is over. Every signal is blocked in it, so
+    it never leaves the kernel, whatever the script writes over its stack. It is a child of init, not of the script,
+    which may want to wait for all of its children.
+    """
+    global holder_stack
+    if libc is None:
+        return 0
+    holder_stack = ctypes.create_string_buffer(HOLDER_STACK_BYTES)
+    top = (ctypes.addressof(holder_stack) + HOLDER_STACK_BYTES) & ~0xF
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    pid = libc.clone(libc.pause, ctypes.c_void_p(top), CLONE_VM | CLONE_PARENT, None)
+    signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+    return max(pid, 0)
 
 
 def serve_requests(worker, pipe):
@@ -950,15 +1091,38 @@ def become_worker(workspace):
         os.setsid()
     except OSError:
         pass  # leads a session already
+    default_signals()
     interrupts.restore()
     os.chdir(workspace if os.path.isdir(workspace) else "/")
     for name in ("random", "numpy.random"):
         if name in sys.modules:
             sys.modules[name].seed()
+    forget_exit_handlers()
     threading.excepthook = end_thread
     builtins.input = refuse_input
     builtins.exit = builtins.quit = exit_script
+    signal.signal, signal.getsignal = install_handler, installed_handler
     os.register_at_fork(after_in_child=forget_worker)
+
+
+def default_signals():
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE, signal.SIGXFSZ}:
+        if get_handler(number) not in (signal.SIG_DFL, None):
+            set_handler(number, signal.SIG_DFL)
+
+
+def forget_exit_handlers():
+    """Those of tools and preloaded modules belong to the harness: the first worker to end would, for instance,
+    remove a temporary directory that every later one needs. Two modules count on theirs in each process."""
+    atexit._clear()
+    weakref.finalize._registered_with_atexit = False
+    for finalizer in list(weakref.finalize._registry):
+        finalizer.atexit = False
+    for module, handler in (("logging", "shutdown"), ("multiprocessing.util", "_exit_function")):
+        if module in sys.modules:
+            atexit.register(getattr(sys.modules[module], handler))
+    if sys.version_info < (3, 9) and "concurrent.futures.thread" in sys.modules:
+        atexit.register(sys.modules["concurrent.futures.thread"]._python_exit)
 
 
 def forget_worker():
@@ -967,30 +1131,32 @@ def forget_worker():
 
 
 REHEARSAL = (
-    "print('warm')\nemit_log('warm')\n[1, {'warm': 2.5}]",
-    "def warm():\n    raise ValueError('warm')\nwarm()",
-    "import sys\nprint('warm', file=sys.stderr)\nemit_result({'warm': [None, True]})",
+    "import sys\nprint('warm')\nprint('warm', file=sys.stderr)\nemit_log('warm')\n[1, {'warm': 2.5}]",
+    "class Warm(ValueError):\n    pass\n\ndef warm(n):\n    raise Warm(f'{n}')\n\nfor n in range(2):\n    warm(n)\n",
+    "xs = [x * 0.5 for x in range(50)]\ntry:\n    emit_result({'warm': xs, 's': str(xs)})\nfinally:\n    xs = None",
 )
 
 
 def rehearse(workspace):
     """Runs a few scripts of our own into /dev/null, so that the turn finds every page copied and every cache
     filled. Nothing of it stays visible."""
-    null = fcntl.fcntl(os.open("/dev/null", os.O_RDWR), fcntl.F_DUPFD_CLOEXEC, 64)
+    null = out_of_the_way(os.open("/dev/null", os.O_RDWR))
     for fd in (0, STDOUT_FD, STDERR_FD):
         os.dup2(null, fd)
     os.dup2(null, EMIT_FD, inheritable=False)
     sys.stdin = sys.__stdin__ = io.open(0, encoding="utf-8", closefd=False)
-    pipe_out, pipe_in = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 64) for fd in os.pipe())
+    pipe_out, pipe_in = map(out_of_the_way, os.pipe())
     os.dup2(pipe_out, RUN_FD, inheritable=False)
     channel.open()
-    worker, pipe = Worker(HELPERS, workspace, dumpable=False), RunPipe()
+    worker, pipe = Worker(Base({}, workspace), dumpable=False), RunPipe()
     for script in REHEARSAL:
         request = {"script": script, "timeout": 60.0, "mode": "interactive", "env": {}}
         os.write(pipe_in, json.dumps(request).encode() + b"\n")
         worker.run(pipe.next_line())
     for step in range(len(REHEARSAL)):
         linecache.cache.pop("<step %d>" % (step + 1), None)
+    del worker, sys.modules["__main__"]
+    gc.collect()  # only what is younger than the freeze, so little
     channel.reset()
 
 
@@ -1010,8 +1176,14 @@ class Base:
     """What every worker starts with."""
 
     def __init__(self, names, workspace):
-        self.names = names
+        self.names = names  # all the globals that tool files left
+        self.tools = {name: tool for name, tool in names.items() if _is_tool(tool)}
+        self.tools.update(HELPERS)  # these two a script cannot overwrite for longer than a step
         self.workspace = workspace
+
+
+def _is_tool(value):
+    return callable(value) and getattr(value, "__module__", None) == TOOLS_MODULE
 
 
 def load_base(tools, workspace, preload=(), paths=()):
@@ -1050,8 +1222,8 @@ def load_tools(directory):
     for name in files:
         if name.endswith(".py"):
             load_tool(os.path.join(directory, name), tools)
-    wrap_async_tools(tools)
     tools.update(HELPERS)
+    wrap_async_tools(tools)
     return {name: value for name, value in tools.items() if not (name[:2] == name[-2:] == "__")}
 
 

@@ -20,11 +20,14 @@ namespace {
 class PreparationSink : public OutputSink {
  public:
   pid_t pid = 0;
+  pid_t holder = 0;
   void on_text(Stream /*stream*/, std::string_view /*bytes*/) override {}
   void on_malformed_record() override {}
   void on_record(std::string_view json) override try {
     wire::MemberReader members(json);
-    if (members.string("type") == "prepared") pid = static_cast<pid_t>(members.count("pid"));
+    if (members.string("type") != "prepared") return;
+    pid = static_cast<pid_t>(members.count("pid"));
+    holder = static_cast<pid_t>(members.count("holder"));
   } catch (const wire::ProtocolError&) {
     on_malformed_record();
   }
@@ -51,6 +54,10 @@ std::uint64_t peak_memory_of(pid_t pid) {
 mode_t mode_of(const std::string& path) {
   struct stat info{};
   return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0700;
+}
+
+void kill_holder(const Worker& worker) {
+  if (worker.holder > 0) ::kill(worker.holder, SIGKILL);
 }
 
 }  // namespace
@@ -88,6 +95,7 @@ void Supervisor::watch_preparation() {
   preparing_->pump(sink);
   if (sink.pid > 0) {
     preparing_->pid = sink.pid;
+    preparing_->holder = sink.holder;
     prepared_ = std::exchange(preparing_, std::nullopt);
     prepare_attempts_ = 0;
     announce_prepared();
@@ -105,14 +113,23 @@ void Supervisor::announce_prepared() {
   host_.send({{}, reset_result_});
 }
 
+// A number must be forgotten as soon as it is reaped: from then on it may name a stranger.
 void Supervisor::worker_ended(pid_t pid, int wait_status, const rusage& usage) {
+  for (std::optional<Worker>* worker : {&plan_, &interactive_, &prepared_})
+    if (*worker && (*worker)->holder == pid) {
+      (*worker)->holder = 0;
+      return;
+    }
   if (turn_ && turn_->started() && !worker_is_over_ && pid == turn_worker().pid) {
     worker_is_over_ = true;
+    turn_worker().pid = 0;
     turn_->process_ended(wait_status, usage);
   } else if (interactive_ && pid == interactive_->pid) {
+    kill_holder(*interactive_);
     interactive_.reset();
     interactive_lost_ = true;
   } else if (prepared_ && pid == prepared_->pid) {
+    kill_holder(*prepared_);
     prepared_.reset();
   } else if (turn_) {
     turn_->add_reaped_usage(usage);
@@ -169,31 +186,41 @@ void Supervisor::advance_turn(Clock::time_point now) {
     sweep(now);
   } else if (turn_->interactive() && turn_->claimed_end()) {
     turn_->set_peak_memory(peak_memory_of(interactive_->pid));
-    turn_->conclude(now, false, cpu_seconds_of(interactive_->pid));
+    turn_->conclude(Clock::now(), false, cpu_seconds_of(interactive_->pid));
     turn_.reset();
   }
 }
 
 void Supervisor::end_turn(Clock::time_point now) {
+  Worker& worker = turn_worker();
   if (!sweep(now)) return;
   // Whoever could write is gone, so this ends; but the host may have to take some of it first.
-  Worker& worker = turn_worker();
   while (!worker.drained()) {
     if (host_.backlog() >= max_host_backlog_bytes) return;
     if (!worker.pump(*turn_)) break;
   }
   worker.finish(*turn_);
-  turn_->conclude(now, turn_->interactive(), 0);
+  turn_->conclude(Clock::now(), turn_->interactive(), 0);
+  // The memory is taken apart while the host goes on: first it gets its answer.
+  host_.flush();
+  kill_holder(worker);
   (turn_->interactive() ? interactive_ : plan_).reset();
   turn_.reset();
 }
 
 std::vector<pid_t> Supervisor::spared_pids() const {
   std::vector<pid_t> spared;
+  const auto spare = [&spared](const std::optional<Worker>& worker) {
+    for (const pid_t pid : {worker ? worker->pid : 0, worker ? worker->holder : 0})
+      if (pid > 0) spared.push_back(pid);
+  };
   if (harness_.alive()) spared.push_back(harness_.pid());
   if (resetting_) return spared;
-  if (prepared_) spared.push_back(prepared_->pid);
-  if (interactive_ && !(turn_ && turn_->interactive())) spared.push_back(interactive_->pid);
+  spare(prepared_);
+  const bool interactive_turn = turn_ && turn_->interactive();
+  if (!interactive_turn) spare(interactive_);
+  // A worker that ended by itself leaves its holder in peace until the rest is seen to.
+  if (worker_is_over_ && !turn_->must_die()) spare(interactive_turn ? interactive_ : plan_);
   return spared;
 }
 

@@ -1,7 +1,6 @@
 #include "tests/support/sandbox_process.h"
 
 #include "base/error.h"
-#include "base/id.h"
 #include "tests/support/run_task.h"
 
 #include <fcntl.h>
@@ -13,6 +12,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -84,20 +84,6 @@ pid_t start(const std::vector<std::string>& words, int socket) {
 
 }  // namespace
 
-TemporaryDirectory::TemporaryDirectory()
-    : path_(std::filesystem::temp_directory_path() / ("hearth-test-" + random_id())) {
-  std::filesystem::create_directories(path_);
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-void TemporaryDirectory::write(const std::string& name, const std::string& content) const {
-  std::ofstream(path_ / name) << content;
-}
-
 SandboxProcess::SandboxProcess(asio::io_context& loop, SandboxOptions options) {
   for (const auto& [name, source] : options.tools) tools_.write(name, source);
   std::array<int, 2> ends{};
@@ -122,6 +108,17 @@ SandboxProcess::~SandboxProcess() {
 void SandboxProcess::kill() const {
   killed_ = true;
   ::kill(pid_, SIGKILL);
+}
+
+std::uint64_t SandboxProcess::init_peak_memory_bytes() const {
+  const std::string bwrap = "/proc/" + std::to_string(pid_);
+  pid_t init = 0;
+  std::ifstream(bwrap + "/task/" + std::to_string(pid_) + "/children") >> init;
+  std::ifstream status("/proc/" + std::to_string(init) + "/status");
+  std::uint64_t kilobytes = 0;
+  for (std::string word; status >> word;)
+    if (word == "VmHWM:") status >> kilobytes;
+  return kilobytes * 1024;
 }
 
 execution::SandboxControls SandboxProcess::controls() {

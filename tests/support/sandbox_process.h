@@ -4,32 +4,18 @@
 
 #include "channel/sandbox_channel.h"
 #include "execution/script_executor.h"
+#include "tests/support/temporary_directory.h"
 
 #include <boost/asio/io_context.hpp>
 
 #include <sys/types.h>
 
-#include <chrono>
-#include <filesystem>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace hearth::test {
-
-// A directory that is gone with its owner.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-  void write(const std::string& name, const std::string& content) const;
-
- private:
-  std::filesystem::path path_;
-};
 
 struct SandboxOptions {
   std::map<std::string, std::string> tools = {};  // file name to source, in /tools
@@ -50,6 +36,8 @@ class SandboxProcess {
   execution::SandboxControls controls();
   void kill() const;
   bool was_killed() const { return killed_; }
+  // Init's, as the machine sees it.
+  std::uint64_t init_peak_memory_bytes() const;
 
  private:
   TemporaryDirectory tools_;

@@ -1,0 +1,43 @@
+#include "init/options.h"
+
+#include "base/error.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace hearth;
+
+namespace {
+
+init::Options parse(std::vector<std::string> words) {
+  words.insert(words.begin(), "hearth-init");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  return init::parse_options(static_cast<int>(arguments.size()), arguments.data());
+}
+
+}  // namespace
+
+TEST_CASE("hearth-init takes a descriptor, directories to wipe and the harness") {
+  const init::Options options =
+      parse({"--host-fd", "5", "--wipe", "/a", "--wipe", "/b", "--", "python3", "--", "h.py"});
+  CHECK(options.host_read_fd == 5);
+  CHECK(options.host_write_fd == 5);
+  CHECK(options.wiped_directories == std::vector<std::string>{"/a", "/b"});
+  CHECK(options.harness_command == std::vector<std::string>{"python3", "--", "h.py"});
+  CHECK(parse({"--", "x"}).wiped_directories.size() == 3);
+}
+
+TEST_CASE("hearth-init refuses what it does not understand") {
+  for (const auto& words : std::vector<std::vector<std::string>>{{},
+                                                                 {"--"},
+                                                                 {"--host-fd"},
+                                                                 {"--host-fd", "x", "--", "h"},
+                                                                 {"--host-fd", "-1", "--", "h"},
+                                                                 {"--host-fd", "1x", "--", "h"},
+                                                                 {"--what", "1", "--", "h"},
+                                                                 {"python3"}})
+    CHECK_THROWS_AS(parse(words), Error);
+}

@@ -1,0 +1,105 @@
+#include "init/ordered_output.h"
+
+#include "init/limits.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace hearth::init;
+
+namespace {
+
+struct Recorder : OutputSink {
+  std::vector<std::string> seen;
+  void on_text(Stream stream, std::string_view bytes) override {
+    seen.push_back((stream == Stream::out ? "out:" : "err:") + std::string(bytes));
+  }
+  void on_record(std::string_view json) override { seen.push_back("rec:" + std::string(json)); }
+  void on_malformed_record() override { seen.emplace_back("bad"); }
+};
+
+using Seen = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("H12: text and records come in the order in which they were written") {
+  OrderedOutput output;
+  Recorder sink;
+  // print a; print b to stderr; print c; emit x; print d: all of it is in the pipes before anybody
+  // looks.
+  output.add_text(Stream::out, "acd");
+  output.add_text(Stream::err, "b");
+  output.add_records("1 0\n1 1\n2 1 {x}\n");
+  output.deliver(sink, true);
+  CHECK(sink.seen == Seen{"out:a", "err:b", "out:c", "rec:{x}", "out:d"});
+}
+
+TEST_CASE("text waits for a record that is still being written, but not for ever") {
+  OrderedOutput output;
+  Recorder sink;
+  output.add_text(Stream::out, "after");
+  output.add_records("0 0 {half");
+  output.deliver(sink, true);
+  CHECK(sink.seen.empty());
+  output.add_records("}\n");
+  output.deliver(sink, true);
+  CHECK(sink.seen == Seen{"rec:{half}", "out:after"});
+
+  sink.seen.clear();
+  output.add_records("5 0 {never ends");
+  output.add_text(Stream::out, std::string(read_chunk_bytes, 'x'));
+  output.deliver(sink, true);
+  CHECK(sink.seen.size() == 1);
+}
+
+TEST_CASE("text waits while records were left unread") {
+  OrderedOutput output;
+  Recorder sink;
+  output.add_text(Stream::out, "late");
+  output.add_records("0 0 {1}\n");
+  output.deliver(sink, false);
+  CHECK(sink.seen == Seen{"rec:{1}"});
+  output.add_records("0 0 {2}\n");
+  output.deliver(sink, true);
+  CHECK(sink.seen == Seen{"rec:{1}", "rec:{2}", "out:late"});
+}
+
+TEST_CASE("a character cut in two is handed over whole") {
+  OrderedOutput output;
+  Recorder sink;
+  const std::string text = "ä😀";
+  for (const char byte : text) {
+    output.add_text(Stream::out, std::string_view(&byte, 1));
+    output.deliver(sink, true);
+  }
+  CHECK(sink.seen == Seen{"out:ä", "out:😀"});
+  output.add_text(Stream::err, "\xf0\x9f");
+  output.deliver(sink, true);
+  CHECK(sink.seen.size() == 2);
+  output.finish(sink);
+  CHECK(sink.seen.back() == "err:\xf0\x9f");
+}
+
+TEST_CASE("H23: forged counts and garbage move text at most, and lose none") {
+  OrderedOutput output;
+  Recorder sink;
+  output.add_text(Stream::out, "abc");
+  output.add_records(
+      "99999999999999999999 0 {}\n-1 0 {}\nx\n\n1\n1 1x\n1  1\n18446744073709551615 0 {ok}\n");
+  output.deliver(sink, true);
+  CHECK(sink.seen == Seen{"bad", "bad", "bad", "bad", "bad", "bad", "bad", "out:abc", "rec:{ok}"});
+  output.add_text(Stream::out, "more");
+  output.add_records("2 0 {old count}\n");
+  output.deliver(sink, true);
+  CHECK(Seen(sink.seen.end() - 2, sink.seen.end()) == Seen{"rec:{old count}", "out:more"});
+}
+
+TEST_CASE("a record over the limit is dropped and the next one is read") {
+  OrderedOutput output;
+  Recorder sink;
+  output.add_records("0 0 {" + std::string(max_record_bytes, 'x') + "}\n0 0 {next}\n");
+  output.deliver(sink, true);
+  CHECK(sink.seen == Seen{"bad", "rec:{next}"});
+}

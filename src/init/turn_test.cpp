@@ -1,0 +1,193 @@
+// How a turn ends, from its facts: no process needed.
+#include "init/turn.h"
+
+#include "os/unique_fd.h"
+#include "wire/decode.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+#include <csignal>
+
+#include <string>
+#include <vector>
+
+using namespace hearth;
+using namespace hearth::init;
+using namespace std::chrono_literals;
+using wire::Ending;
+
+namespace {
+
+constexpr int exited_0 = 0;
+constexpr int exited_3 = 3 << 8;
+constexpr int killed = SIGKILL;
+
+struct Fixture {
+  os::UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+  HostLink host{null.get(), null.get()};
+  Turn turn;
+  Clock::time_point begin = Clock::now();
+
+  explicit Fixture(double timeout = 10, std::uint64_t max_output = 1000,
+                   wire::Mode mode = wire::Mode::plan)
+      : turn({.execution_id = "e",
+              .script = "",
+              .timeout_seconds = timeout,
+              .mode = mode,
+              .max_output_bytes = max_output},
+             host) {
+    turn.start(begin, 0);
+  }
+  void claim(const std::string& outcome) {
+    turn.on_record(R"({"type":"end","outcome":")" + outcome + "\"}");
+  }
+  void ended(int status) { turn.process_ended(status, rusage{}); }
+
+  std::vector<wire::Event> events() {
+    std::vector<wire::Event> all;
+    wire::LineReader lines(1 << 20);
+    lines.append(host.outgoing());
+    while (const auto line = lines.next()) all.push_back(wire::decode_event(line->text));
+    return all;
+  }
+  wire::ScriptDone conclude() {
+    turn.conclude(Clock::now(), false, 0);
+    const auto all = events();
+    REQUIRE_FALSE(all.empty());
+    CHECK(all.back().execution_id == "e");
+    return std::get<wire::ScriptDone>(all.back().body);
+  }
+  std::string error_name() {
+    for (const auto& event : events())
+      if (const auto* error = std::get_if<wire::ScriptError>(&event.body)) return error->name;
+    return "";
+  }
+};
+
+}  // namespace
+
+TEST_CASE("H20: script_done says how the process ended and what it claimed") {
+  SUBCASE("completed") {
+    Fixture f;
+    f.claim("completed");
+    f.ended(exited_0);
+    CHECK(f.conclude().ending == Ending::completed);
+    CHECK(f.error_name().empty());
+  }
+  SUBCASE("failed") {
+    Fixture f;
+    f.claim("failed");
+    f.ended(exited_0);
+    CHECK(f.conclude().ending == Ending::failed);
+  }
+  SUBCASE("no claim and an exit") {
+    Fixture f;
+    f.ended(exited_3);
+    const auto done = f.conclude();
+    CHECK(done.ending == Ending::exited);
+    CHECK(done.exit_code == 3);
+    CHECK(f.error_name() == "ProcessExited");
+  }
+  SUBCASE("a claim and then another exit code: the harness always leaves with 0") {
+    Fixture f;
+    f.claim("completed");
+    f.ended(exited_3);
+    CHECK(f.conclude().ending == Ending::exited);
+  }
+  SUBCASE("a signal") {
+    Fixture f;
+    f.ended(SIGSEGV);
+    const auto done = f.conclude();
+    CHECK(done.ending == Ending::signalled);
+    CHECK(done.signal == SIGSEGV);
+    CHECK(f.error_name() == "ProcessKilled");
+  }
+}
+
+TEST_CASE("H16: a script killed at its deadline timed out, whatever it had claimed") {
+  Fixture f;
+  f.claim("completed");
+  f.turn.out_of_time();
+  f.ended(killed);
+  CHECK(f.conclude().ending == Ending::timed_out);
+  CHECK(f.error_name() == "ScriptTimeout");
+}
+
+TEST_CASE("H15: a claim after the deadline is a time-out and one before it is not") {
+  SUBCASE("after") {
+    Fixture f(1e-9);
+    f.claim("completed");
+    f.ended(exited_0);
+    CHECK(f.conclude().ending == Ending::timed_out);
+  }
+  SUBCASE("before: a script cannot claim to have timed out") {
+    Fixture f;
+    f.claim("timeout");
+    f.ended(exited_0);
+    CHECK(f.conclude().ending == Ending::failed);
+  }
+}
+
+TEST_CASE("a script that finished in the moment of its cancellation is finished") {
+  SUBCASE("finished") {
+    Fixture f;
+    f.turn.cancel(Clock::now());
+    f.claim("completed");
+    f.turn.out_of_time();
+    f.ended(exited_0);
+    CHECK(f.conclude().ending == Ending::completed);
+  }
+  SUBCASE("interrupted") {
+    Fixture f;
+    f.turn.cancel(Clock::now());
+    f.claim("cancelled");
+    f.ended(exited_0);
+    CHECK(f.conclude().ending == Ending::cancelled);
+  }
+  SUBCASE("killed") {
+    Fixture f;
+    f.turn.cancel(Clock::now());
+    f.turn.out_of_time();
+    f.ended(killed);
+    CHECK(f.conclude().ending == Ending::cancelled);
+  }
+  SUBCASE("interrupted by itself, not by the host") {
+    Fixture f;
+    f.claim("cancelled");
+    f.ended(exited_0);
+    CHECK(f.conclude().ending == Ending::failed);
+  }
+}
+
+TEST_CASE("C8: output over the limit is cut right before it and ends the turn") {
+  Fixture f(10, 500);
+  f.turn.on_text(Stream::out, std::string(2000, 'x'));
+  CHECK(f.turn.must_die());
+  f.turn.on_record(R"({"type":"log","level":"info","message":"too late"})");
+  f.claim("completed");
+  f.ended(exited_0);
+  const auto done = f.conclude();
+  CHECK(done.ending == Ending::output_limit);
+  CHECK(done.usage.output_bytes > 250);
+  CHECK(done.usage.output_bytes <= 500);
+  CHECK(f.events().size() == 3);  // the cut text, the error, the end
+  CHECK(f.error_name() == "OutputLimit");
+}
+
+TEST_CASE("H23: records that are no event of a script are dropped and counted") {
+  Fixture f;
+  for (const char* forged :
+       {R"({"type":"script_done"})", R"({"type":"ready","python":"","harness":""})",
+        R"({"type":"stdout","text":"x"})", R"({"type":"reset_done","clean":true,"message":""})",
+        "{}", "garbage", R"({"type":"log","level":"info","message":"x","execution_id":"other"})"})
+    f.turn.on_record(forged);
+  f.claim("completed");
+  f.ended(exited_0);
+  CHECK(f.conclude().ending == Ending::completed);
+  const auto events = f.events();
+  REQUIRE(events.size() == 2);
+  CHECK(std::get<wire::Log>(events[0].body).message ==
+        "7 malformed records of the script were dropped");
+}

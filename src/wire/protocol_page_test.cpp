@@ -1,0 +1,59 @@
+// docs/protocol.md is checked against the code: each of its examples is a message, and each message
+// has one.
+#include "wire/decode.h"
+#include "wire/encode.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace hearth::wire;
+
+namespace {
+
+// The lines of the page's blocks fenced as ```json KIND.
+std::vector<std::string> examples(const std::string& kind) {
+  std::ifstream page(HEARTH_SOURCE_DIR "/docs/protocol.md");
+  REQUIRE(page.good());
+  std::vector<std::string> lines;
+  bool inside = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("```")) {
+      inside = line == "```json " + kind;
+    } else if (inside) {
+      lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("H2: every request on the protocol's page is one, written as the code writes it") {
+  std::set<std::size_t> seen;
+  for (const std::string& line : examples("request")) {
+    CAPTURE(line);
+    const Request request = decode_request(line);
+    CHECK(encode(request) == line + "\n");
+    seen.insert(request.index());
+  }
+  CHECK(seen.size() == std::variant_size_v<Request>);
+}
+
+TEST_CASE("H26: every event on the protocol's page is one, and no type is left out") {
+  std::set<std::size_t> types;
+  std::set<std::string> endings;
+  for (const std::string& line : examples("event")) {
+    CAPTURE(line);
+    const Event event = decode_event(line);
+    CHECK(encode(event) == line + "\n");
+    types.insert(event.body.index());
+    if (const auto* done = std::get_if<ScriptDone>(&event.body))
+      endings.emplace(name_of(done->ending));
+  }
+  CHECK(types.size() == std::variant_size_v<EventBody>);
+  CHECK(endings.size() == 9);
+}
