@@ -5,23 +5,24 @@
 #include "tests/support/run_task.h"
 #include "tests/support/sandbox_process.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace hearth;
 using namespace hearth::bench;
 using hearth::test::Sandbox;
+using namespace std::chrono_literals;
 
 namespace {
 
 using BenchClock = std::chrono::steady_clock;
 constexpr int turns = 300;
+constexpr int steps = 3000;
 const std::string script = "x = sum(range(10))";
 
 double microseconds(const std::function<void()>& work) {
@@ -37,8 +38,9 @@ void measure_plan(Report& report) {
   std::vector<double> reference;
   for (int i = 0; i < turns; ++i) {
     floor.renew();
-    // Init prepares the next worker after a turn; a host's turns are never this close.
-    ::usleep(20'000);
+    // Init prepares the next worker by itself after a turn; this is about a turn that finds it
+    // prepared.
+    std::this_thread::sleep_for(20ms);
     reference.push_back(microseconds([&] { floor.round_trip(script); }));
     ours.push_back(microseconds([&] { sandbox.run(script); }));
   }
@@ -53,7 +55,7 @@ void measure_interactive(Report& report) {
   Sandbox sandbox;
   std::vector<double> ours;
   std::vector<double> reference;
-  for (int i = 0; i < 10 * turns; ++i) {
+  for (int i = 0; i < steps; ++i) {
     reference.push_back(microseconds([&] { floor.round_trip(script); }));
     ours.push_back(microseconds([&] { sandbox.step(script); }));
   }

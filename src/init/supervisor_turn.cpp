@@ -5,12 +5,16 @@
 #include "wire/member_reader.h"
 #include "wire/protocol_error.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
-#include <cstdio>
-#include <memory>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
 #include <utility>
 
 namespace hearth::init {
@@ -42,12 +46,15 @@ double cpu_seconds_of(pid_t pid) {
 
 // The high-water mark of a process that lives on, for which there is no rusage.
 std::uint64_t peak_memory_of(pid_t pid) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/status";
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
-  char line[256];
-  unsigned long long kilobytes = 0;
-  while (file && std::fgets(line, sizeof line, file.get()) != nullptr)
-    if (std::sscanf(line, "VmHWM: %llu", &kilobytes) == 1) break;  // NOLINT: the kernel wrote it
+  const os::UniqueFd status(
+      ::open(("/proc/" + std::to_string(pid) + "/status").c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 2048> text{};
+  const ssize_t size = ::read(status.get(), text.data(), text.size());
+  std::string_view rest(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  rest.remove_prefix(std::min(rest.find("VmHWM:"), rest.size()));
+  rest.remove_prefix(std::min(rest.find_first_of("0123456789"), rest.size()));
+  std::uint64_t kilobytes = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), kilobytes);
   return kilobytes * 1024;
 }
 
@@ -96,6 +103,7 @@ void Supervisor::watch_preparation() {
   if (sink.pid > 0) {
     preparing_->pid = sink.pid;
     preparing_->holder = sink.holder;
+    preparing_->cpu_seconds = cpu_seconds_of(sink.pid);
     prepared_ = std::exchange(preparing_, std::nullopt);
     prepare_attempts_ = 0;
     announce_prepared();
@@ -172,7 +180,7 @@ void Supervisor::start_turn(Clock::time_point now) {
   if (turn_->interactive() && std::exchange(interactive_lost_, false))
     host_.send({turn_->request().execution_id,
                 wire::Log{"warning", "the process with the earlier steps' variables has ended"}});
-  turn_->start(now, cpu_seconds_of(worker->pid));
+  turn_->start(now, worker->cpu_seconds);
   worker->queue_request(wire::encode(wire::Request(turn_->request())));
 }
 
@@ -185,8 +193,9 @@ void Supervisor::advance_turn(Clock::time_point now) {
   } else if (turn_->must_die()) {
     sweep(now);
   } else if (turn_->interactive() && turn_->claimed_end()) {
+    interactive_->cpu_seconds = cpu_seconds_of(interactive_->pid);
     turn_->set_peak_memory(peak_memory_of(interactive_->pid));
-    turn_->conclude(Clock::now(), false, cpu_seconds_of(interactive_->pid));
+    turn_->conclude(Clock::now(), false, interactive_->cpu_seconds);
     turn_.reset();
   }
 }

@@ -20,9 +20,11 @@ class Worker {
   static Worker create(FarEnds& far_ends);
 
   pid_t pid = 0;  // 0 until it has said that it is prepared
-  // A process that shares the worker's memory and sleeps in the kernel with every signal blocked. While it lives, the
-  // worker's end does not have to take its memory apart, which is most of what an end costs. 0 if there is none.
+  // A process that shares the worker's memory and sleeps in the kernel with every signal blocked.
+  // While it lives, the worker's end does not have to take its memory apart, which is most of what
+  // an end costs. 0 if there is none.
   pid_t holder = 0;
+  double cpu_seconds = 0;  // used when it last fell idle
 
   int stdout_fd() const { return stdout_.get(); }
   int stderr_fd() const { return stderr_.get(); }
