@@ -1,0 +1,113 @@
+// blueprint/decode.h: a tree of values (from JSON or TOML) into the structs of fields.h. Strict: an
+// unknown key and a value of the wrong type are problems; all are noted, none stops the reading.
+#pragma once
+
+#include "base/nearest.h"
+#include "blueprint/fields.h"
+#include "blueprint/problem.h"
+
+#include <boost/json/value.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hearth::blueprint {
+
+// Where in the tree a value stands. Links to its parent, which must outlive it: turned into text
+// only when there is a problem.
+struct Path {
+  const Path* parent = nullptr;
+  std::string_view key;
+  std::size_t index = 0;  // of an element, when `key` is empty and `is_element`
+  bool is_element = false;
+
+  Path member(std::string_view name) const { return {this, name, 0, false}; }
+  Path element(std::size_t position) const { return {this, {}, position, true}; }
+  std::string text() const;
+};
+
+// "an integer", "a table", ...: what stands where something else was expected.
+std::string_view kind_of(const boost::json::value& value);
+
+class Decoder {
+ public:
+  Problems& problems() { return problems_; }
+
+  void note(const Path& path, std::string message, bool about_key = false) {
+    problems_.push_back({path.text(), std::move(message), about_key});
+  }
+
+  void read(const boost::json::value& value, const Path& path, bool& out);
+  void read(const boost::json::value& value, const Path& path, double& out);
+  void read(const boost::json::value& value, const Path& path, std::int64_t& out);
+  void read(const boost::json::value& value, const Path& path, std::string& out);
+
+  template <typename T>
+  void read(const boost::json::value& value, const Path& path, std::optional<T>& out) {
+    read(value, path, out.emplace());
+  }
+
+  template <typename T>
+  void read(const boost::json::value& value, const Path& path, std::vector<T>& out) {
+    out.clear();
+    const boost::json::array* array = value.if_array();
+    if (array == nullptr) return note_kind(value, path, "a list");
+    out.reserve(array->size());
+    for (std::size_t index = 0; index < array->size(); ++index)
+      read((*array)[index], path.element(index), out.emplace_back());
+  }
+
+  template <typename T>
+  void read(const boost::json::value& value, const Path& path, std::map<std::string, T>& out) {
+    out.clear();
+    const boost::json::object* object = value.if_object();
+    if (object == nullptr) return note_kind(value, path, "a table");
+    for (const auto& member : *object)
+      read(member.value(), path.member(member.key()), out[std::string(member.key())]);
+  }
+
+  template <typename Enum>
+    requires std::is_enum_v<Enum>
+  void read(const boost::json::value& value, const Path& path, Enum& out) {
+    std::string text;
+    if (!value.is_string()) return note_kind(value, path, "a string");
+    read(value, path, text);
+    std::vector<std::string> known;
+    for (const auto& [name, candidate] : EnumNames<Enum>::all) {
+      if (text == name) {
+        out = candidate;
+        return;
+      }
+      known.emplace_back(name);
+    }
+    note_choice(path, text, known);
+  }
+
+  template <Described T>
+  void read(const boost::json::value& value, const Path& path, T& out) {
+    const boost::json::object* object = value.if_object();
+    if (object == nullptr) return note_kind(value, path, "a table");
+    std::vector<std::string> known;
+    for_each_field(out, [&](std::string_view name, auto& field) {
+      known.emplace_back(name);
+      if (const boost::json::value* found = object->if_contains(name))
+        read(*found, path.member(name), field);
+    });
+    note_unknown_keys(*object, path, known);
+  }
+
+  void note_kind(const boost::json::value& value, const Path& path, std::string_view expected);
+  void note_unknown_keys(const boost::json::object& object, const Path& path,
+                         const std::vector<std::string>& known);
+
+ private:
+  void note_choice(const Path& path, const std::string& text,
+                   const std::vector<std::string>& known);
+
+  Problems problems_;
+};
+
+}  // namespace hearth::blueprint
