@@ -14,11 +14,11 @@ constexpr std::size_t longest_environment_name = 255;
 
 std::string problem_of_secret_name(const std::string& name) {
   if (!is_environment_name(name) || name.size() > longest_environment_name)
-    return "is " + quoted(name) +
+    return "is " + in_quotes(name) +
            ", which is no name of an environment variable (letters, digits and \"_\", not a digit "
            "first)";
   if (is_owned_by_runtime(name))
-    return "is " + quoted(name) +
+    return "is " + in_quotes(name) +
            ", which the runtime sets itself; PATH, HOME, *_PROXY, LD_*, PYTHON*, HEARTH_* and the "
            "like are not allowed";
   return {};
@@ -57,7 +57,7 @@ void check_sandbox_name(Problems& problems, const std::string& field, std::strin
         return lower_or_digit(letter) || letter == '_' || letter == '.' || letter == '-';
       });
   if (!matches)
-    problems.push_back({field, "must match [a-z0-9][a-z0-9_.-]{0,62}, is " + quoted(name)});
+    problems.push_back({field, "must match [a-z0-9][a-z0-9_.-]{0,62}, is " + in_quotes(name)});
 }
 
 void check_requirements(Problems& problems, std::string_view field,
@@ -68,7 +68,7 @@ void check_requirements(Problems& problems, std::string_view field,
     } catch (const RequirementError& error) {
       const std::string shown = error.confidential
                                     ? "holds a requirement that "
-                                    : "is " + quoted(requirements[index]) + ", which ";
+                                    : "is " + in_quotes(requirements[index]) + ", which ";
       problems.push_back({.field = element_of(field, index),
                           .message = shown + error.what(),
                           .confidential = error.confidential});
@@ -90,7 +90,7 @@ void check_no_duplicates(Problems& problems, std::string_view field,
   std::unordered_set<std::string_view> seen;
   for (std::size_t index = 0; index < values.size(); ++index) {
     if (!seen.insert(values[index]).second)
-      problems.push_back({element_of(field, index), "repeats " + quoted(values[index])});
+      problems.push_back({element_of(field, index), "repeats " + in_quotes(values[index])});
   }
 }
 

@@ -96,7 +96,8 @@ void Decoder::note_unknown_keys(const json::object& object, const Path& path,
 
 void Decoder::note_choice(const Path& path, const std::string& text,
                           const std::vector<std::string>& known) {
-  note(path, "must be one of " + joined(known) + ", is " + quoted(text) + suggestion(text, known));
+  note(path,
+       "must be one of " + joined(known) + ", is " + in_quotes(text) + suggestion(text, known));
 }
 
 }  // namespace hearth::blueprint

@@ -36,25 +36,25 @@ bool has_control_character(std::string_view path) {
 std::string problem_of_path(std::string_view path) {
   if (path.empty()) return "is missing";
   if (has_control_character(path))
-    return "is " + quoted(path) + ", which holds a control character";
+    return "is " + in_quotes(path) + ", which holds a control character";
   if (path.size() > 4095) return "is longer than the 4095 bytes a path can have";
-  if (path.front() != '/') return "must be absolute, is " + quoted(path);
+  if (path.front() != '/') return "must be absolute, is " + in_quotes(path);
   return {};
 }
 
 std::string problem_of_container_path(const std::string& path) {
   if (std::string problem = problem_of_path(path); !problem.empty()) return problem;
   if (has_component(path, "..") || has_component(path, "."))
-    return "must not contain \"..\" or \".\", is " + quoted(path);
+    return "must not contain \"..\" or \".\", is " + in_quotes(path);
   const std::string canonical = canonical_path(path);
-  if (canonical == "/") return "is " + quoted(path) + ", which would hide the whole sandbox";
+  if (canonical == "/") return "is " + in_quotes(path) + ", which would hide the whole sandbox";
   for (const std::string_view tree : runtime_trees) {
     if (is_at_or_under(canonical, tree))
-      return "is " + quoted(path) + ", but " + std::string(tree) +
+      return "is " + in_quotes(path) + ", but " + std::string(tree) +
              " belongs to the runtime; use a place like /data";
   }
   if (std::find(system_trees.begin(), system_trees.end(), canonical) != system_trees.end())
-    return "is " + quoted(path) + ", which would hide the system; use a place like /data";
+    return "is " + in_quotes(path) + ", which would hide the system; use a place like /data";
   return {};
 }
 

@@ -18,7 +18,7 @@ constexpr std::string_view allowed_forms =
     "; allowed are a DNS name, \"*.\" and a domain, or an IP address";
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
-  throw HostPatternError("is " + quoted(text) + ", " + why);
+  throw HostPatternError("is " + in_quotes(text) + ", " + why);
 }
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }

@@ -62,7 +62,7 @@ class Handler {
     std::string key = std::exchange(part_, {});
     stack_.push_key(key);
     if (keys_.back().insert(key).second) return true;
-    return fail(ec, "the key " + quoted(key) + " is repeated");
+    return fail(ec, "the key " + in_quotes(key) + " is repeated");
   }
   bool on_string_part(json::string_view part, std::size_t /*total*/, json::error_code& /*ec*/) {
     stack_.push_chars(part);
@@ -91,7 +91,7 @@ class Handler {
     const std::string digits = std::exchange(part_, {});
     double number = 0;
     const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (read.ec != std::errc()) return fail(ec, quoted(digits) + " is out of range");
+    if (read.ec != std::errc()) return fail(ec, in_quotes(digits) + " is out of range");
     stack_.push_double(number);
     return true;
   }

@@ -53,9 +53,9 @@ std::string take_operand(Cursor& cursor) {
   const std::string_view at = cursor.rest();
   const std::string_view word = cursor.take_while(is_word_letter);
   if (word.empty())
-    throw RequirementError("expects a marker's variable or string at " + quoted(at));
+    throw RequirementError("expects a marker's variable or string at " + in_quotes(at));
   if (std::find(variables.begin(), variables.end(), word) == variables.end())
-    throw RequirementError("has a marker with the unknown variable " + quoted(word));
+    throw RequirementError("has a marker with the unknown variable " + in_quotes(word));
   return std::string(word);
 }
 
@@ -65,7 +65,7 @@ std::string take_operator(Cursor& cursor) {
     return std::string(comparison);
   if (accept_word(cursor, "in")) return "in";
   if (accept_word(cursor, "not") && accept_word(cursor, "in")) return "not in";
-  throw RequirementError("expects a marker's comparison at " + quoted(cursor.rest()));
+  throw RequirementError("expects a marker's comparison at " + in_quotes(cursor.rest()));
 }
 
 std::string take_alternatives(Cursor& cursor, int depth);

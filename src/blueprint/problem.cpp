@@ -36,7 +36,7 @@ std::string to_string(const Problem& problem) {
 ConfigError::ConfigError(std::string_view subject, Problems found)
     : Error(summary_of(subject, found)), problems(std::move(found)) {}
 
-std::string quoted(std::string_view value) {
+std::string in_quotes(std::string_view value) {
   std::string text;
   const std::string_view head = value.substr(0, longest_quoted_value);
   append_json_string(text, head.substr(0, complete_utf8_prefix(head)));

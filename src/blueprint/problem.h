@@ -30,7 +30,7 @@ struct ConfigError : Error {
 };
 
 // A value as it may stand in a message: quoted, escaped, cut when it is long.
-std::string quoted(std::string_view value);
+std::string in_quotes(std::string_view value);
 
 // The fields of `inner` seen from outside: "memory_mb" becomes "resource_limits.memory_mb".
 void append_under(Problems& outer, std::string_view prefix, Problems inner);

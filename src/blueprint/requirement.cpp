@@ -51,7 +51,7 @@ std::vector<std::string> take_extras(Cursor& cursor) {
     extras.push_back(take_name(cursor, "an extra"));
     cursor.skip_blanks();
     if (cursor.accept("]")) break;
-    if (!cursor.accept(",")) throw RequirementError("expects \"]\" at " + quoted(cursor.rest()));
+    if (!cursor.accept(",")) throw RequirementError("expects \"]\" at " + in_quotes(cursor.rest()));
   }
   sort_unique(extras);
   return extras;
@@ -66,7 +66,7 @@ std::vector<std::string> take_specifiers(Cursor& cursor) {
     cursor.skip_blanks();
   } while (cursor.accept(","));
   if (parenthesised && !cursor.accept(")"))
-    throw RequirementError("expects \")\" at " + quoted(cursor.rest()));
+    throw RequirementError("expects \")\" at " + in_quotes(cursor.rest()));
   sort_unique(specifiers);
   return specifiers;
 }
@@ -126,7 +126,8 @@ Requirement parse_requirement(std::string_view text) {
   cursor.skip_blanks();
   if (cursor.accept(";")) requirement.marker = take_marker(cursor);
   cursor.skip_blanks();
-  if (!cursor.at_end()) throw RequirementError("does not make sense from " + quoted(cursor.rest()));
+  if (!cursor.at_end())
+    throw RequirementError("does not make sense from " + in_quotes(cursor.rest()));
   return requirement;
 }
 

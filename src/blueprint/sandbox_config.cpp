@@ -37,9 +37,10 @@ void check_python_version(Problems& problems, const std::string& version) {
   well_formed = well_formed && minor >= 0;
   if (well_formed && cursor.accept(".")) well_formed = take_number(cursor) >= 0;
   if (!well_formed || !cursor.at_end()) {
-    problems.push_back({"python_version", "must look like 3.11 or 3.11.4, is " + quoted(version)});
+    problems.push_back(
+        {"python_version", "must look like 3.11 or 3.11.4, is " + in_quotes(version)});
   } else if (major < 3 || (major == 3 && minor < oldest_minor_version)) {
-    problems.push_back({"python_version", "must be at least 3.8, is " + quoted(version)});
+    problems.push_back({"python_version", "must be at least 3.8, is " + in_quotes(version)});
   }
 }
 
@@ -47,7 +48,7 @@ void check_preload(Problems& problems, const std::vector<std::string>& modules) 
   for (std::size_t index = 0; index < modules.size(); ++index) {
     if (!is_module_name(modules[index]))
       problems.push_back({element_of("preload", index),
-                          "must be a module's name like os.path, is " + quoted(modules[index])});
+                          "must be a module's name like os.path, is " + in_quotes(modules[index])});
   }
   check_no_duplicates(problems, "preload", modules);
 }
@@ -60,9 +61,9 @@ void check_resources(Problems& problems, const std::vector<FileResource>& resour
     const std::string target = canonical_path(resources[index].container_path);
     const auto [first, is_new] = targets.emplace(target, index);
     if (!is_new && !target.empty())
-      problems.push_back({field + ".container_path", "is " + quoted(target) + ", which resources[" +
-                                                         std::to_string(first->second) +
-                                                         "] mounts already"});
+      problems.push_back(
+          {field + ".container_path", "is " + in_quotes(target) + ", which resources[" +
+                                          std::to_string(first->second) + "] mounts already"});
   }
 }
 
@@ -85,7 +86,7 @@ Problems problems_of(const SandboxConfig& config) {
 
 SandboxConfig validated(SandboxConfig config) {
   if (Problems problems = problems_of(config); !problems.empty())
-    throw ConfigError("sandbox " + quoted(config.name), std::move(problems));
+    throw ConfigError("sandbox " + in_quotes(config.name), std::move(problems));
   for (FileResource& resource : config.resources) resource = validated(std::move(resource));
   config.network_policy = validated(config.network_policy);
   return config;

@@ -13,7 +13,7 @@ void check_name(Problems& problems, const std::string& name) {
     problems.push_back({"name", "is missing; every tool needs a name"});
   } else if (!is_python_identifier(name) || name.size() > longest_name) {
     problems.push_back(
-        {"name", "must be a Python identifier of at most 63 ASCII letters, is " + quoted(name)});
+        {"name", "must be a Python identifier of at most 63 ASCII letters, is " + in_quotes(name)});
   }
 }
 

@@ -91,14 +91,16 @@ VersionShape shape_of(std::string_view lower_case_version) {
 void check_version(std::string_view comparison, const std::string& version) {
   const std::string clause = std::string(comparison) + version;
   const VersionShape shape = shape_of(version);
-  if (!shape.valid) throw RequirementError(quoted(clause) + " does not hold a version of PEP 440");
+  if (!shape.valid)
+    throw RequirementError(in_quotes(clause) + " does not hold a version of PEP 440");
   const bool equality = comparison == "==" || comparison == "!=";
   if (shape.wildcard && !equality)
-    throw RequirementError(quoted(clause) + " has \".*\", which only == and != may have");
+    throw RequirementError(in_quotes(clause) + " has \".*\", which only == and != may have");
   if (shape.local && !equality)
-    throw RequirementError(quoted(clause) + " has a local version, which only == and != may have");
+    throw RequirementError(in_quotes(clause) +
+                           " has a local version, which only == and != may have");
   if (comparison == "~=" && shape.release_parts < 2)
-    throw RequirementError(quoted(clause) + " needs at least two numbers, like ~=1.4");
+    throw RequirementError(in_quotes(clause) + " needs at least two numbers, like ~=1.4");
 }
 
 }  // namespace
@@ -113,12 +115,12 @@ std::string_view take_version_operator(Cursor& cursor) {
 std::string take_version_clause(Cursor& cursor) {
   const std::string_view comparison = take_version_operator(cursor);
   if (comparison.empty())
-    throw RequirementError("expects a version comparison at " + quoted(cursor.rest()));
+    throw RequirementError("expects a version comparison at " + in_quotes(cursor.rest()));
   cursor.skip_blanks();
   std::string version(cursor.take_while([](char letter) {
     return letter > ' ' && letter < '\x7f' && letter != ',' && letter != ';' && letter != ')';
   }));
-  if (version.empty()) throw RequirementError("has no version after " + quoted(comparison));
+  if (version.empty()) throw RequirementError("has no version after " + in_quotes(comparison));
   std::transform(version.begin(), version.end(), version.begin(), [](char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
   });

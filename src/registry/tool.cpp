@@ -1,0 +1,41 @@
+#include "registry/tool.h"
+
+#include "blueprint/problem.h"
+#include "os/read_file.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace hearth::registry {
+namespace {
+
+constexpr std::size_t most_source_bytes = 1'048'576;
+
+std::string joined(const std::vector<ToolProblem>& problems) {
+  std::string text;
+  for (const ToolProblem& problem : problems) {
+    if (!text.empty()) text += "; ";
+    text += to_string(problem);
+  }
+  return text;
+}
+
+}  // namespace
+
+Tool tool_from_file(blueprint::ToolConfig config, const std::filesystem::path& file) {
+  std::string source = os::read_file(file, most_source_bytes);
+  return {std::move(config), std::move(source), file.string()};
+}
+
+std::string to_string(const ToolProblem& problem) {
+  if (!problem.file.empty())
+    return fmt::format("{}:{}:{}: {}", problem.file, problem.line, problem.column, problem.message);
+  return fmt::format("tool {}: {} {}", blueprint::in_quotes(problem.tool), problem.field,
+                     problem.message);
+}
+
+ToolError::ToolError(std::vector<ToolProblem> found)
+    : Error(joined(found)), problems(std::move(found)) {}
+
+}  // namespace hearth::registry

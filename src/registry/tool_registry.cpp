@@ -1,0 +1,175 @@
+#include "registry/tool_registry.h"
+
+#include "base/nearest.h"
+#include "blueprint/requirement.h"
+#include "registry/compile_check.h"
+#include "registry/digest.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+namespace hearth::registry {
+namespace {
+
+using blueprint::in_quotes;
+
+constexpr std::size_t most_names_in_message = 20;
+
+std::string known_sandboxes(const std::vector<std::string>& known) {
+  if (known.empty()) return "no sandbox is registered";
+  std::string text = "registered are ";
+  for (std::size_t index = 0; index < std::min(known.size(), most_names_in_message); ++index) {
+    if (index > 0) text += ", ";
+    text += known[index];
+  }
+  if (known.size() > most_names_in_message)
+    text += " and " + std::to_string(known.size() - most_names_in_message) + " more";
+  return text;
+}
+
+ToolProblem problem_of(const Tool& tool, std::size_t index, std::string field,
+                       std::string message) {
+  return {.index = index,
+          .tool = tool.config.name,
+          .field = std::move(field),
+          .message = std::move(message)};
+}
+
+}  // namespace
+
+UnknownSandbox::UnknownSandbox(std::string_view wanted, std::vector<std::string> existing)
+    : Error("there is no sandbox " + in_quotes(wanted) + "; " + known_sandboxes(existing) +
+            suggestion(wanted, existing)),
+      name(wanted),
+      known(std::move(existing)) {}
+
+void ToolRegistry::register_sandbox(blueprint::SandboxConfig config) {
+  blueprint::SandboxConfig valid = blueprint::validated(std::move(config));
+  if (sandboxes_.contains(valid.name)) {
+    throw blueprint::ConfigError("sandbox " + in_quotes(valid.name),
+                                 {{"name", "is registered already: " + in_quotes(valid.name)}});
+  }
+  const std::string name = valid.name;
+  sandboxes_.emplace(name, Entry{std::move(valid), {}});
+}
+
+void ToolRegistry::register_tool(Tool tool) {
+  std::vector<Tool> tools;
+  tools.push_back(std::move(tool));
+  register_tools(std::move(tools));
+}
+
+void ToolRegistry::register_tools(std::vector<Tool> tools) {
+  std::multimap<std::size_t, ToolProblem> by_tool;
+  for (ToolProblem& problem : registration_problems(tools))
+    by_tool.emplace(problem.index, std::move(problem));
+  for (ToolProblem& problem : source_problems(tools))
+    by_tool.emplace(problem.index, std::move(problem));
+  if (!by_tool.empty()) {
+    std::vector<ToolProblem> problems;
+    for (auto& [index, problem] : by_tool) problems.push_back(std::move(problem));
+    throw ToolError(std::move(problems));
+  }
+  for (Tool& tool : tools) keep(std::move(tool));
+}
+
+void ToolRegistry::keep(Tool tool) {
+  const std::string name = tool.config.name;
+  for (const std::string& sandbox : tool.config.sandboxes) {
+    std::vector<std::string>& names = sandboxes_.find(sandbox)->second.tools;
+    names.insert(std::upper_bound(names.begin(), names.end(), name), name);
+  }
+  tools_.emplace(name, std::move(tool));
+}
+
+std::vector<ToolProblem> ToolRegistry::registration_problems(const std::vector<Tool>& tools) const {
+  std::vector<ToolProblem> problems;
+  std::unordered_set<std::string> names;
+  const std::vector<std::string> known = sandbox_names();
+  for (std::size_t index = 0; index < tools.size(); ++index) {
+    const Tool& tool = tools[index];
+    for (blueprint::Problem& problem : blueprint::problems_of(tool.config))
+      problems.push_back(problem_of(tool, index, problem.field, problem.message));
+    if (tools_.contains(tool.config.name) || !names.insert(tool.config.name).second)
+      problems.push_back(
+          problem_of(tool, index, "name", "is registered already: " + in_quotes(tool.config.name)));
+    for (std::size_t at = 0; at < tool.config.sandboxes.size(); ++at) {
+      const std::string& sandbox = tool.config.sandboxes[at];
+      if (sandboxes_.contains(sandbox)) continue;
+      problems.push_back(problem_of(tool, index, blueprint::element_of("sandboxes", at),
+                                    "names the unknown sandbox " + in_quotes(sandbox) + "; " +
+                                        known_sandboxes(known) + suggestion(sandbox, known)));
+    }
+  }
+  return problems;
+}
+
+std::vector<ToolProblem> ToolRegistry::source_problems(const std::vector<Tool>& tools) const {
+  std::vector<CompileJob> jobs;
+  for (std::size_t index = 0; index < tools.size(); ++index) {
+    CompileJob job{&tools[index], index, {}};
+    bool found = false;
+    for (const std::string& name : tools[index].config.sandboxes) {
+      const auto sandbox = sandboxes_.find(name);
+      if (sandbox == sandboxes_.end()) continue;
+      const PythonVersion version = python_version_of(sandbox->second.config.python_version);
+      if (!found || version < job.oldest_python) job.oldest_python = version;
+      found = true;
+    }
+    jobs.push_back(job);
+  }
+  return compile_problems(jobs, options_.python);
+}
+
+const ToolRegistry::Entry& ToolRegistry::entry(std::string_view name) const {
+  const auto found = sandboxes_.find(name);
+  if (found == sandboxes_.end()) throw UnknownSandbox(name, sandbox_names());
+  return found->second;
+}
+
+const blueprint::SandboxConfig& ToolRegistry::sandbox(std::string_view name) const {
+  return entry(name).config;
+}
+
+std::vector<const Tool*> ToolRegistry::tools_of(std::string_view sandbox) const {
+  std::vector<const Tool*> tools;
+  for (const std::string& name : entry(sandbox).tools) tools.push_back(&tools_.find(name)->second);
+  return tools;
+}
+
+std::vector<std::string> ToolRegistry::packages_of(std::string_view sandbox) const {
+  std::vector<std::string> packages = entry(sandbox).config.dependencies;
+  for (const Tool* tool : tools_of(sandbox))
+    packages.insert(packages.end(), tool->config.packages.begin(), tool->config.packages.end());
+  return blueprint::canonical_requirements(packages);
+}
+
+std::string ToolRegistry::sandbox_checksum(std::string_view name) const {
+  const blueprint::SandboxConfig& config = sandbox(name);
+  std::vector<std::string> preload = config.preload;
+  std::sort(preload.begin(), preload.end());
+  const std::vector<const Tool*> tools = tools_of(name);
+
+  Digest digest;
+  digest.add("hearth environment 1");  // of this serialisation; raise it when it changes
+  digest.add(options_.harness_version);
+  digest.add(config.python_version);
+  digest.add_list(packages_of(name));
+  digest.add_list(preload);
+  digest.add_count(tools.size());
+  for (const Tool* tool : tools) {
+    digest.add(tool->config.name);
+    digest.add(tool->source);
+  }
+  return digest.finish();
+}
+
+std::vector<std::string> ToolRegistry::sandbox_names() const {
+  std::vector<std::string> names;
+  names.reserve(sandboxes_.size());
+  for (const auto& [name, unused] : sandboxes_) names.push_back(name);
+  return names;
+}
+
+}  // namespace hearth::registry

@@ -1,0 +1,174 @@
+#include "registry/tool_registry.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace hearth;
+using namespace hearth::registry;
+using blueprint::ConfigError;
+
+namespace {
+
+ToolRegistry with_sandboxes(std::vector<std::string> names) {
+  ToolRegistry registry;
+  for (std::string& name : names) registry.register_sandbox({.name = std::move(name)});
+  return registry;
+}
+
+Tool text_tool(std::string name, std::string source, std::vector<std::string> sandboxes = {"a"}) {
+  return {.config = {.name = std::move(name), .sandboxes = std::move(sandboxes)},
+          .source = std::move(source)};
+}
+
+std::vector<ToolProblem> problems_of_registering(ToolRegistry& registry, std::vector<Tool> tools) {
+  try {
+    registry.register_tools(std::move(tools));
+    return {};
+  } catch (const ToolError& error) {
+    return error.problems;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("C21: a sandbox that is not registered is an error that names what exists") {
+  const ToolRegistry registry = with_sandboxes({"default", "analytics"});
+  CHECK(registry.sandbox("default").name == "default");
+  CHECK_THROWS_AS(registry.sandbox("x"), UnknownSandbox);
+  CHECK_THROWS_AS(registry.sandbox_checksum("x"), UnknownSandbox);
+  CHECK_THROWS_AS(registry.tools_of("x"), UnknownSandbox);
+  CHECK_THROWS_AS(registry.packages_of("x"), UnknownSandbox);
+  try {
+    registry.sandbox("analytic");
+    FAIL("found");
+  } catch (const UnknownSandbox& error) {
+    CHECK(error.name == "analytic");
+    CHECK(error.known == std::vector<std::string>{"analytics", "default"});
+    CHECK(std::string(error.what()) ==
+          "there is no sandbox \"analytic\"; registered are analytics, default; did you mean "
+          "\"analytics\"?");
+  }
+  CHECK_THROWS_WITH_AS(ToolRegistry().sandbox("x"),
+                       "there is no sandbox \"x\"; no sandbox is registered", UnknownSandbox);
+}
+
+TEST_CASE("a sandbox is registered once, and only when it is valid") {
+  ToolRegistry registry = with_sandboxes({"a"});
+  CHECK_THROWS_AS(registry.register_sandbox({.name = "a"}), ConfigError);
+  CHECK_THROWS_AS(registry.register_sandbox({.name = "B"}), ConfigError);
+  CHECK(registry.sandbox_names() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("a tool comes from a file or from text, with what is said about it") {
+  const auto path = std::filesystem::temp_directory_path() / "hearth_registry_test_tool.py";
+  std::ofstream(path) << "def greet():\n    return 'hello'\n";
+  ToolRegistry registry = with_sandboxes({"a", "b"});
+  registry.register_tool(
+      tool_from_file({.name = "greet", .sandboxes = {"a"}, .packages = {"httpx"}}, path));
+  registry.register_tool(text_tool("add", "def add(a, b): return a + b\n", {"b", "a"}));
+  std::filesystem::remove(path);
+
+  const std::vector<const Tool*> tools = registry.tools_of("a");
+  REQUIRE(tools.size() == 2);
+  CHECK(tools[0]->config.name == "add");
+  CHECK(tools[1]->config.name == "greet");
+  CHECK(tools[1]->file == path.string());
+  CHECK(tools[1]->source.find("hello") != std::string::npos);
+  CHECK(registry.tools_of("b").size() == 1);
+  CHECK(registry.packages_of("a") == std::vector<std::string>{"httpx"});
+  CHECK(registry.packages_of("b").empty());
+  CHECK_THROWS_AS(tool_from_file({.name = "x"}, "/no/such/tool.py"), OsError);
+}
+
+TEST_CASE("a tool that does not compile is refused with file and line") {
+  const auto path = std::filesystem::temp_directory_path() / "hearth_registry_broken_tool.py";
+  std::ofstream(path) << "x = 1\ndef broken(:\n    pass\n";
+  ToolRegistry registry = with_sandboxes({"a"});
+  const auto problems = problems_of_registering(
+      registry,
+      {text_tool("good", "y = 1\n"), tool_from_file({.name = "broken", .sandboxes = {"a"}}, path),
+       text_tool("unfinished", "def f():\n\n\n  return (1 +\n"),
+       text_tool("nul", std::string("x = '\0'\n", 8))});
+  std::filesystem::remove(path);
+
+  REQUIRE(problems.size() == 3);
+  CHECK(problems[0].file == path.string());
+  CHECK(problems[0].line == 2);
+  CHECK(problems[0].index == 1);
+  CHECK(to_string(problems[0]).find(path.string() + ":2:12: invalid syntax") == 0);
+  CHECK(problems[1].file == "<tool unfinished>");
+  CHECK(problems[1].line == 4);
+  CHECK(problems[2].tool == "nul");
+  CHECK(registry.tools_of("a").empty());  // not even the good one: a batch is all or nothing
+}
+
+TEST_CASE("a tool is checked for the oldest Python of its sandboxes") {
+  ToolRegistry registry;
+  registry.register_sandbox({.name = "old", .python_version = "3.8"});
+  registry.register_sandbox({.name = "new", .python_version = "3.10.2"});
+  registry.register_sandbox({.name = "future", .python_version = "9.9"});
+  const std::string match = "match 1:\n    case 1: pass\n";
+  CHECK(problems_of_registering(registry, {text_tool("one", match, {"new", "old"})}).size() == 1);
+  CHECK(problems_of_registering(registry, {text_tool("two", match, {"new"})}).empty());
+  // This machine's Python cannot know what that one will understand.
+  CHECK(problems_of_registering(registry, {text_tool("three", "a b c", {"future"})}).empty());
+  CHECK(problems_of_registering(registry, {text_tool("four", "a b c", {"future", "new"})}).size() ==
+        1);
+}
+
+TEST_CASE("a source may have any encoding that Python accepts") {
+  ToolRegistry registry = with_sandboxes({"a"});
+  CHECK(problems_of_registering(registry, {text_tool("latin", "# coding: latin-1\nx = '\xe4'\n"),
+                                           text_tool("utf8", "x = 'ä'\n"), text_tool("empty", "")})
+            .empty());
+  CHECK(problems_of_registering(registry, {text_tool("wrong", "x = '\xe4'\n")}).size() == 1);
+}
+
+TEST_CASE("tools with taken names, unknown sandboxes or bad metadata are refused together") {
+  ToolRegistry registry = with_sandboxes({"default", "analytics"});
+  registry.register_tool(text_tool("taken", "x = 1\n", {"default"}));
+  std::string texts;
+  for (const ToolProblem& problem :
+       problems_of_registering(registry, {text_tool("taken", "x = 1\n", {"default"}),
+                                          text_tool("fresh", "x = 1\n", {"default", "defualt"}),
+                                          text_tool("fresh", "x = 1\n", {"default"}),
+                                          text_tool("not-a-name", "x = 1\n", {"default"})})) {
+    texts += to_string(problem) + '\n';
+  }
+  CHECK(texts ==
+        "tool \"taken\": name is registered already: \"taken\"\n"
+        "tool \"fresh\": sandboxes[1] names the unknown sandbox \"defualt\"; registered are "
+        "analytics, default; did you mean \"default\"?\n"
+        "tool \"fresh\": name is registered already: \"fresh\"\n"
+        "tool \"not-a-name\": name must be a Python identifier of at most 63 ASCII letters, is "
+        "\"not-a-name\"\n");
+}
+
+TEST_CASE("without Python on the machine tools are registered unchecked") {
+  for (const char* python : {"hearth-no-such-python", "/etc/passwd"}) {
+    ToolRegistry registry({.python = python});
+    registry.register_sandbox({.name = "a"});
+    CHECK_NOTHROW(registry.register_tool(text_tool("broken", "def (\n")));
+    CHECK(registry.tools_of("a").size() == 1);
+  }
+}
+
+TEST_CASE("a Python that fails is an error, not a tool that passes") {
+  ToolRegistry registry({.python = "false"});
+  registry.register_sandbox({.name = "a"});
+  CHECK_THROWS_AS(registry.register_tool(text_tool("fine", "x = 1\n")), Error);
+}
+
+TEST_CASE("a thousand tools cost one start of Python") {
+  ToolRegistry registry = with_sandboxes({"a"});
+  std::vector<Tool> tools;
+  for (int index = 0; index < 1000; ++index)
+    tools.push_back(text_tool("tool_" + std::to_string(index), "def f():\n    return 1\n"));
+  const auto before = std::chrono::steady_clock::now();
+  registry.register_tools(std::move(tools));
+  // A thousand starts would take more than ten seconds on any machine.
+  CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds(8));
+  CHECK(registry.tools_of("a").size() == 1000);
+}
