@@ -32,6 +32,15 @@ struct Path {
 // "an integer", "a table", ...: what stands where something else was expected.
 std::string_view kind_of(const boost::json::value& value);
 
+class Decoder;
+
+// A type that says itself how it is read, by a function decode_value in its namespace.
+template <typename T>
+concept DecodesItself =
+    requires(Decoder& decoder, const boost::json::value& value, const Path& path, T& out) {
+      decode_value(decoder, value, path, out);
+    };
+
 class Decoder {
  public:
   Problems& problems() { return problems_; }
@@ -86,7 +95,13 @@ class Decoder {
     note_choice(path, text, known);
   }
 
+  template <DecodesItself T>
+  void read(const boost::json::value& value, const Path& path, T& out) {
+    decode_value(*this, value, path, out);
+  }
+
   template <Described T>
+    requires(!DecodesItself<T>)
   void read(const boost::json::value& value, const Path& path, T& out) {
     const boost::json::object* object = value.if_object();
     if (object == nullptr) return note_kind(value, path, "a table");

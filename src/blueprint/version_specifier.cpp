@@ -92,15 +92,17 @@ void check_version(std::string_view comparison, const std::string& version) {
   const std::string clause = std::string(comparison) + version;
   const VersionShape shape = shape_of(version);
   if (!shape.valid)
-    throw RequirementError(in_quotes(clause) + " does not hold a version of PEP 440");
+    throw RequirementError("has " + in_quotes(clause) + ", which is no version of PEP 440");
   const bool equality = comparison == "==" || comparison == "!=";
   if (shape.wildcard && !equality)
-    throw RequirementError(in_quotes(clause) + " has \".*\", which only == and != may have");
+    throw RequirementError("has " + in_quotes(clause) +
+                           " with \".*\", which only == and != may have");
   if (shape.local && !equality)
-    throw RequirementError(in_quotes(clause) +
-                           " has a local version, which only == and != may have");
+    throw RequirementError("has " + in_quotes(clause) +
+                           " with a local version, which only == and != may have");
   if (comparison == "~=" && shape.release_parts < 2)
-    throw RequirementError(in_quotes(clause) + " needs at least two numbers, like ~=1.4");
+    throw RequirementError("has " + in_quotes(clause) +
+                           ", which needs at least two numbers, like ~=1.4");
 }
 
 }  // namespace

@@ -164,6 +164,7 @@ TEST_CASE("a Python that fails is an error, not a tool that passes") {
 TEST_CASE("a thousand tools cost one start of Python") {
   ToolRegistry registry = with_sandboxes({"a"});
   std::vector<Tool> tools;
+  tools.reserve(1000);
   for (int index = 0; index < 1000; ++index)
     tools.push_back(text_tool("tool_" + std::to_string(index), "def f():\n    return 1\n"));
   const auto before = std::chrono::steady_clock::now();

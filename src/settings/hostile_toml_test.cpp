@@ -1,0 +1,77 @@
+#include "settings/load.h"
+#include "settings/toml_guard.h"
+
+#include <doctest/doctest.h>
+
+using namespace hearth::settings;
+
+namespace {
+
+std::string repeated(std::string_view text, std::size_t times) {
+  std::string all;
+  for (std::size_t index = 0; index < times; ++index) all += text;
+  return all;
+}
+
+// Whatever stands in a file, the answer is an error with a place, never a crash.
+void refuses(const std::string& text) {
+  try {
+    load_settings({"h.toml", text, {}, {}});
+    FAIL("accepted");
+  } catch (const SettingsError& error) {
+    CHECK(error.diagnostics.front().line > 0);
+    for (const Diagnostic& diagnostic : error.diagnostics) {
+      const std::string shown = render(diagnostic, false);
+      CHECK(shown.size() < 10'000);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("nesting of any kind is refused before it can overflow a stack") {
+  refuses(repeated("a.", 1'000'000) + "a = 1");
+  refuses('[' + repeated("a.", 1'000'000) + "a]");
+  refuses("[[" + repeated("\"a\" . ", 1'000'000) + "a]]");
+  refuses("a = " + repeated("[", 1'000'000));
+  refuses("a = " + repeated("{a=", 1'000'000));
+  refuses("a = " + repeated("[\n", 1'000'000));
+  refuses("a = " + repeated("{a.a.a.a.a.a.a.a=", 100'000));
+  refuses("a = " + repeated("[{'a'.\"a\".a=", 100'000));
+  refuses("a = '''" + repeated("'", 2) + "''' \n" + repeated("a.", 100'000) + "a = 1");
+}
+
+TEST_CASE("dots and brackets in strings and comments are no nesting") {
+  const std::string dots = repeated("a.[{", 1000);
+  for (const std::string& text :
+       {"# " + dots + "\n", "[state]\ndir = \"/" + dots + "\"\n",
+        "[state]\ndir = '/" + dots + "'\n",
+        "[state]\ndir = \"\"\"/" + dots + "\n\\\"\"\" " + dots + "\"\"\"\"\"\n",
+        "[state]\ndir = '''/" + dots + "\n'' " + dots + "'''''\n",
+        "[state]\ndir = \"/\\\\\"  # " + dots + "\n"}) {
+    INFO(text.substr(0, 40));
+    CHECK_FALSE(find_excessive_nesting(text));
+    CHECK_NOTHROW(load_settings({"h.toml", text, {}, {}}));
+  }
+}
+
+TEST_CASE("odd keys and long lines are shown safely") {
+  refuses("\"a\\u0000b\\u001b[31m\" = 1");
+  refuses("\"" + repeated("x", 1'000'000) + "\" = 1");
+  refuses("\"\\\"]['.\" = { \"\" = 1 }");
+  refuses(repeated(" ", 1'000'000) + "x = 1");
+  refuses("ключ = 1");
+  refuses("\"ключ\" = 1");
+}
+
+TEST_CASE("many errors are all there and still quick") {
+  std::string text;
+  for (int index = 0; index < 20'000; ++index) text += "k" + std::to_string(index) + " = 1\n";
+  try {
+    load_settings({"h.toml", text, {}, {}});
+    FAIL("accepted");
+  } catch (const SettingsError& error) {
+    CHECK(error.diagnostics.size() == 20'000);
+    CHECK(std::string(error.what()).size() < 1000);
+  }
+}

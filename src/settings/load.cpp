@@ -1,0 +1,124 @@
+#include "settings/load.h"
+
+#include "blueprint/decode.h"
+#include "os/read_file.h"
+#include "settings/settings_fields.h"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+namespace hearth::settings {
+namespace {
+
+namespace fs = std::filesystem;
+using blueprint::Problem;
+using blueprint::Problems;
+
+// Whatever is wrong there, somebody may have written a secret's value.
+bool is_confidential(const Problem& problem) {
+  return problem.confidential || problem.field == "secrets" ||
+         problem.field.starts_with("secrets.");
+}
+
+// What a value that could not be read would cause again is not repeated.
+void append_new(Problems& problems, Problems more) {
+  std::unordered_set<std::string> fields;
+  for (const Problem& problem : problems) fields.insert(problem.field);
+  for (Problem& problem : more) {
+    if (!fields.contains(problem.field)) problems.push_back(std::move(problem));
+  }
+}
+
+[[noreturn]] void throw_sorted(std::vector<Diagnostic> diagnostics, const Problems& problems,
+                               const LoadedSettings& loaded) {
+  std::unordered_set<std::size_t> hidden_lines;
+  for (const Problem& problem : problems) {
+    diagnostics.push_back(loaded.diagnostic_for(problem));
+    if (is_confidential(problem)) hidden_lines.insert(diagnostics.back().line);
+  }
+  // Another problem on the same line must not show what this one hides.
+  for (Diagnostic& diagnostic : diagnostics) {
+    if (hidden_lines.contains(diagnostic.line)) diagnostic.source_line.clear();
+  }
+  std::sort(diagnostics.begin(), diagnostics.end(), [](const auto& left, const auto& right) {
+    return std::tie(left.line, left.column, left.key, left.message) <
+           std::tie(right.line, right.column, right.key, right.message);
+  });
+  throw SettingsError(std::move(diagnostics));
+}
+
+void resolve_paths(Settings& settings, const fs::path& folder) {
+  for (ToolDeclaration& tool : settings.tools) tool.file = (folder / tool.file).lexically_normal();
+  for (auto& [name, source] : settings.secrets) {
+    if (source.file) source.file = (folder / *source.file).lexically_normal();
+  }
+}
+
+}  // namespace
+
+Diagnostic LoadedSettings::diagnostic_for(const Problem& problem) const {
+  const auto origin = origins.find(problem.field);
+  if (origin != origins.end()) {
+    return {.file = origin->second, .key = problem.field, .message = problem.message};
+  }
+  const Position at = document->locate(problem.field, problem.about_key);
+  Diagnostic diagnostic{.file = file,
+                        .line = at.line,
+                        .column = at.column,
+                        .key = problem.field,
+                        .message = problem.message};
+  if (!is_confidential(problem)) diagnostic.source_line = document->source().showable_line(at.line);
+  return diagnostic;
+}
+
+LoadedSettings load_settings(SettingsInput input) {
+  LoadedSettings loaded;
+  loaded.file = input.file.string();
+  loaded.document = std::make_shared<const TomlDocument>(std::move(input.text), loaded.file);
+
+  blueprint::Decoder decoder;
+  boost::json::value tree = loaded.document->to_tree(decoder.problems());
+  OverrideResult overrides =
+      apply_overrides(tree.as_object(), input.environment, input.command_line);
+  loaded.origins = std::move(overrides.origins);
+  loaded.warnings = std::move(overrides.warnings);
+
+  decoder.read(tree, blueprint::Path{}, loaded.settings);
+  Problems problems = std::move(decoder.problems());
+  append_new(problems, problems_of(loaded.settings));
+  std::vector<Diagnostic> diagnostics;
+  for (Problem& problem : overrides.problems)
+    diagnostics.push_back({.file = problem.field, .message = problem.message});
+  if (!problems.empty() || !diagnostics.empty())
+    throw_sorted(std::move(diagnostics), problems, loaded);
+
+  for (blueprint::SandboxConfig& config : loaded.settings.sandboxes)
+    config = blueprint::validated(std::move(config));
+  resolve_paths(loaded.settings, fs::absolute(input.file).parent_path());
+  return loaded;
+}
+
+fs::path find_settings_file(const std::optional<fs::path>& named, const Environment& environment) {
+  if (named) return *named;
+  const auto variable = environment.find("HEARTH_CONFIG");
+  if (variable != environment.end() && !variable->second.empty()) return variable->second;
+  for (const char* candidate : {"hearth.toml", "/etc/hearth/hearth.toml"}) {
+    std::error_code ignored;
+    if (fs::exists(candidate, ignored)) return candidate;
+  }
+  throw Error(
+      "no configuration: name a file, set HEARTH_CONFIG, or write ./hearth.toml or "
+      "/etc/hearth/hearth.toml (hearth.example.toml is one to start with)");
+}
+
+SettingsInput read_settings_input(const fs::path& file, Environment environment,
+                                  std::vector<CommandLineSetting> command_line) {
+  return {.file = file,
+          .text = os::read_file(file, most_settings_bytes),
+          .environment = std::move(environment),
+          .command_line = std::move(command_line)};
+}
+
+}  // namespace hearth::settings

@@ -1,0 +1,51 @@
+// settings/load.h: from a file's text, the environment and the command line to Settings. The pure
+// part takes all of them as values; nothing here opens a tool's file or a secret.
+#pragma once
+
+#include "settings/diagnostic.h"
+#include "settings/overrides.h"
+#include "settings/settings.h"
+#include "settings/toml_document.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth::settings {
+
+struct SettingsInput {
+  std::filesystem::path file{};  // relative paths in the text are relative to its folder
+  std::string text{};
+  Environment environment{};
+  std::vector<CommandLineSetting> command_line{};
+};
+
+struct LoadedSettings {
+  Settings settings{};
+  Origins origins{};  // of what did not come from the file
+  std::vector<std::string> warnings{};
+  std::string file{};
+  std::shared_ptr<const TomlDocument> document{};
+
+  // For what is found out later, like a tool's file that is not there.
+  Diagnostic diagnostic_for(const blueprint::Problem& problem) const;
+};
+
+// SettingsError with every problem, sorted by position.
+LoadedSettings load_settings(SettingsInput input);
+
+// The largest hearth.toml that is read.
+inline constexpr std::size_t most_settings_bytes = 16'777'216;
+
+// The file that was named, else $HEARTH_CONFIG, ./hearth.toml or /etc/hearth/hearth.toml: the first
+// that exists (a named one need not). Error, listing where it looked, when there is none.
+std::filesystem::path find_settings_file(const std::optional<std::filesystem::path>& named,
+                                         const Environment& environment);
+
+// Reads the file; OsError when it cannot.
+SettingsInput read_settings_input(const std::filesystem::path& file, Environment environment,
+                                  std::vector<CommandLineSetting> command_line);
+
+}  // namespace hearth::settings

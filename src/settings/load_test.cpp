@@ -1,0 +1,277 @@
+#include "settings/load.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+using namespace hearth;
+using namespace hearth::settings;
+
+namespace {
+
+Settings load(std::string text, Environment environment = {},
+              std::vector<CommandLineSetting> command_line = {}) {
+  return load_settings({"/etc/hearth/hearth.toml", std::move(text), std::move(environment),
+                        std::move(command_line)})
+      .settings;
+}
+
+// What a person would read, without the excerpts.
+std::vector<std::string> complaints(std::string text, Environment environment = {},
+                                    std::vector<CommandLineSetting> command_line = {}) {
+  std::vector<std::string> lines;
+  try {
+    load_settings({"h.toml", std::move(text), std::move(environment), std::move(command_line)});
+  } catch (const SettingsError& error) {
+    for (Diagnostic diagnostic : error.diagnostics) {
+      diagnostic.source_line.clear();
+      lines.push_back(render(diagnostic, false));
+    }
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("C1: an empty file means the defaults") {
+  const Settings settings = load("");
+  CHECK(settings == Settings{});
+  CHECK(settings.server.listen == "127.0.0.1:8080");
+  CHECK(settings.session.max_sandboxes == 1000);
+  CHECK(settings.session.idle_timeout_ms == 1'800'000);
+}
+
+TEST_CASE("a file declares settings, blueprints, tools and the sources of secrets") {
+  const Settings settings = load(R"(
+[log]
+level = "debug"
+[[sandbox]]
+name = "default"
+[sandbox.resource_limits]
+memory_mb = 512
+[sandbox.network_policy]
+allowed_hosts = ["API.example."]
+[[sandbox]]
+name = "other"
+[[tool]]
+name = "search"
+file = "tools/search.py"
+sandboxes = ["default", "other"]
+packages = ["httpx"]
+secrets = ["KEY"]
+[secrets]
+KEY = { env = "MY_KEY" }
+OTHER = { file = "secrets/other" }
+)");
+  CHECK(settings.log.level == log::Level::debug);
+  REQUIRE(settings.sandboxes.size() == 2);
+  CHECK(settings.sandboxes[0].resource_limits.memory_mb == 512);
+  CHECK(settings.sandboxes[0].network_policy.allowed_hosts == Lines{"api.example"});
+  CHECK(settings.sandboxes[1] == blueprint::SandboxConfig{.name = "other"});
+  REQUIRE(settings.tools.size() == 1);
+  CHECK(settings.tools[0].config.packages == Lines{"httpx"});
+  CHECK(settings.secrets.at("KEY") == SecretSource{.env = "MY_KEY"});
+}
+
+TEST_CASE("relative paths are relative to the configuration's folder") {
+  const Settings settings = load(R"(
+[[sandbox]]
+name = "a"
+[[tool]]
+name = "one"
+file = "tools/../one.py"
+sandboxes = ["a"]
+[[tool]]
+name = "two"
+file = "/srv/two.py"
+sandboxes = ["a"]
+[secrets]
+KEY = { file = "key" }
+)");
+  CHECK(settings.tools[0].file == "/etc/hearth/one.py");
+  CHECK(settings.tools[1].file == "/srv/two.py");
+  CHECK(settings.secrets.at("KEY").file == "/etc/hearth/key");
+}
+
+TEST_CASE("an unknown key is an error at its place, with the nearest known one") {
+  CHECK(complaints("[log]\n  levle = 1\n") ==
+        Lines{"h.toml:2:3: error: log.levle is not a known key; did you mean \"level\"?"});
+  CHECK(complaints("[[sandbxo]]\nname = 'a'\n") ==
+        Lines{"h.toml:1:3: error: sandbxo is not a known key; did you mean \"sandbox\"?"});
+  CHECK(complaints("[[sandbox]]\nname = 'a'\nresource_limits = { memroy_mb = 1 }\n") ==
+        Lines{"h.toml:3:21: error: sandbox[0].resource_limits.memroy_mb is not a known key; did "
+              "you mean \"memory_mb\"?"});
+  CHECK(complaints("quite_different = 1\n") ==
+        Lines{"h.toml:1:1: error: quite_different is not a known key"});
+}
+
+TEST_CASE("a value of the wrong type is an error at its place") {
+  CHECK(complaints("[server]\nlisten = 8080\n") ==
+        Lines{"h.toml:2:10: error: server.listen must be a string, is an integer"});
+  CHECK(complaints("log = 3\n") == Lines{"h.toml:1:7: error: log must be a table, is an integer"});
+  CHECK(complaints("[sandbox]\nname = 'a'\n") ==
+        Lines{"h.toml:1:1: error: sandbox must be a list, is a table"});
+  CHECK(complaints("[[sandbox]]\nname = 1979-05-27\n")
+            .front()
+            .find("h.toml:2:8: error: sandbox[0].name is a date or a time, which no key takes") ==
+        0);
+}
+
+TEST_CASE("C9: all errors of a file are reported together, sorted by position") {
+  const Lines lines = complaints(R"([[tool]]
+name = "t"
+file = "t.py"
+sandboxes = ["defualt"]
+[[sandbox]]
+name = "default"
+pool_size = "many"
+[sandbox.resource_limits]
+memory_mb = 512
+memory_swap_mb = 512
+[[sandbox]]
+name = "default"
+[server]
+listen = "example.com"
+[pool]
+max_overflow = -1
+)");
+  REQUIRE(lines.size() == 6);
+  CHECK(lines[0] ==
+        "h.toml:4:14: error: tool[0].sandboxes[0] names the unknown sandbox \"defualt\"; did you "
+        "mean \"default\"?");
+  CHECK(lines[1] == "h.toml:7:13: error: sandbox[0].pool_size must be an integer, is a string");
+  CHECK(lines[2].find("h.toml:10:18: error: sandbox[0].resource_limits.memory_swap_mb is the") ==
+        0);
+  CHECK(lines[3] ==
+        "h.toml:12:8: error: sandbox[1].name repeats \"default\", the name of sandbox[0]");
+  CHECK(lines[4].find("h.toml:14:10: error: server.listen must be an address and a port") == 0);
+  CHECK(lines[5] == "h.toml:16:16: error: pool.max_overflow must be at least 0, is -1");
+}
+
+TEST_CASE("a syntax error has its place") {
+  const Lines lines = complaints("[log]\nlevel = \n");
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].find("h.toml:2:9: error: ") == 0);
+  CHECK(complaints("a = \"\xff\"").size() == 1);
+}
+
+TEST_CASE("what is missing is reported at the table it is missing from") {
+  CHECK(
+      complaints("\n[[tool]]\nname = 'a'\nsandboxes = []\n") ==
+      Lines{"h.toml:2:1: error: tool[0].file is missing",
+            "h.toml:4:13: error: tool[0].sandboxes is empty; name the sandboxes whose scripts may "
+            "call the tool"});
+}
+
+TEST_CASE("the command line wins over the environment, that over the file, that over the default") {
+  const std::string file = "[log]\nlevel = 'warning'\n";
+  CHECK(load("").log.level == log::Level::info);
+  CHECK(load(file).log.level == log::Level::warning);
+  CHECK(load(file, {{"HEARTH_LOG_LEVEL", "error"}}).log.level == log::Level::error);
+  CHECK(load(file, {{"HEARTH_LOG_LEVEL", "error"}}, {{"log.level", "debug"}}).log.level ==
+        log::Level::debug);
+  CHECK(load("", {{"HEARTH_MAX_SANDBOXES", "7"}}).session.max_sandboxes == 7);
+  CHECK(load("", {{"HEARTH_IDLE_TIMEOUT_MS", "5"}}).session.idle_timeout_ms == 5);
+  CHECK(load("", {{"HEARTH_SESSION_MAX_SANDBOXES", "8"}}).session.max_sandboxes == 8);
+  CHECK(load("", {}, {{"state.dir", "/x=y"}}).state.dir == "/x=y");
+}
+
+TEST_CASE("what was overridden is known with its origin") {
+  const LoadedSettings loaded = load_settings({"h.toml",
+                                               "",
+                                               {{"HEARTH_LOG_FORMAT", "json"}, {"PATH", "/bin"}},
+                                               {{"pool.max_overflow", "3"}}});
+  CHECK(loaded.origins == Origins{{"log.format", "HEARTH_LOG_FORMAT"},
+                                  {"pool.max_overflow", "--set pool.max_overflow"}});
+}
+
+TEST_CASE("a bad value from the environment or the command line names where it came from") {
+  CHECK(complaints("[log]\nlevel = 'info'\n", {{"HEARTH_LOG_LEVEL", "loud"}}) ==
+        Lines{"HEARTH_LOG_LEVEL: error: log.level must be one of debug, info, warning, error, is "
+              "\"loud\""});
+  CHECK(
+      complaints("", {{"HEARTH_MAX_SANDBOXES", "many"}}) ==
+      Lines{"HEARTH_MAX_SANDBOXES: error: session.max_sandboxes must be an integer, is a string"});
+  CHECK(complaints("", {}, {{"log.levle", "info"}}) ==
+        Lines{"--set log.levle: error: is not a known key; did you mean \"log.level\"?"});
+  CHECK(complaints("", {{"HEARTH_MAX_SANDBOXES", "1"}, {"HEARTH_SESSION_MAX_SANDBOXES", "2"}}) ==
+        Lines{"environment variable HEARTH_MAX_SANDBOXES: error: contradicts "
+              "HEARTH_SESSION_MAX_SANDBOXES; set one of them"});
+}
+
+TEST_CASE("a variable that is nearly a setting gets a warning, others none") {
+  const auto warnings = [](Environment environment) {
+    return load_settings({"h.toml", "", std::move(environment), {}}).warnings;
+  };
+  CHECK(warnings({{"HEARTH_LOG_LEVLE", "debug"}}) ==
+        Lines{"HEARTH_LOG_LEVLE is not a known setting; did you mean HEARTH_LOG_LEVEL?"});
+  CHECK(warnings({{"HEARTH_CONFIG", "x"}, {"HEARTH_API_TOKEN", "x"}, {"HOME", "/"}}).empty());
+}
+
+TEST_CASE("C26: a secret's value in the file is refused with an explanation and never shown") {
+  const std::vector<std::string> texts = {
+      "[secrets]\nKEY = \"hunter2\"\n",
+      "[secrets]\nKEY = { value = \"hunter2\" }\n",
+      "[secrets]\nKEY = { env = \"hunter2 !\" }\n",
+      "[secrets]\nKEY = [ \"hunter2\" ]\n",
+      "[secrets]\nKEY = \"hunter2\n",
+      "[ secrets ]\nKEY = { env = \"hunter2\"\n",
+      "secrets.KEY = \"hunter2\"\n",
+      "secrets = { KEY = \"hunter2\" }\n",
+      "secrets = \"hunter2\"\n",
+      "[[sandbox]]\nname = 'a'\ndependencies = ['a @ https://hunter2@x/y', '-r x']\n",
+  };
+  for (const std::string& text : texts) {
+    INFO(text);
+    try {
+      load(text);
+      FAIL("accepted");
+    } catch (const SettingsError& error) {
+      CHECK(std::string(error.what()).find("hunter2") == std::string::npos);
+      for (const Diagnostic& diagnostic : error.diagnostics)
+        CHECK(render(diagnostic, false).find("hunter2") == std::string::npos);
+    }
+  }
+  CHECK(complaints("[secrets]\nKEY = \"hunter2\"\n") ==
+        Lines{"h.toml:2:7: error: secrets.KEY must not be a value: no secret stands in a "
+              "configuration; name where it is read: { env = \"NAME\" } or { file = \"/path\" }"});
+}
+
+TEST_CASE("C26: a secret has one source and a name a secret may have") {
+  CHECK(complaints("[secrets]\nKEY = {}\n").size() == 1);
+  CHECK(complaints("[secrets]\nKEY = { env = 'A', file = '/a' }\n") ==
+        Lines{"h.toml:2:7: error: secrets.KEY has two sources; leave one of env and file"});
+  CHECK(complaints("[secrets]\nPATH = { env = 'A' }\n").size() == 1);
+  CHECK(complaints("[secrets]\n'a b' = { env = 'A' }\n").size() == 1);
+  CHECK(complaints("[secrets]\nKEY = { env = 'A' }\n").empty());
+}
+
+TEST_CASE("listen addresses are an IP address and a port") {
+  for (const char* good : {"0.0.0.0:80", "[::]:8080", "localhost:0", "127.0.0.1:65535"}) {
+    INFO(good);
+    CHECK(complaints("", {}, {{"server.listen", good}}).empty());
+  }
+  for (const char* bad : {"", ":80", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536",
+                          "127.1:80", "::1:80", "[::1]", "example.com:80", "127.0.0.1:+1"}) {
+    INFO(bad);
+    CHECK(complaints("", {}, {{"server.listen", bad}}).size() == 1);
+  }
+}
+
+TEST_CASE("the configuration is the named one, else $HEARTH_CONFIG, else the usual places") {
+  CHECK(find_settings_file("x.toml", {{"HEARTH_CONFIG", "y.toml"}}) == "x.toml");
+  CHECK(find_settings_file(std::nullopt, {{"HEARTH_CONFIG", "y.toml"}}) == "y.toml");
+  const auto folder = std::filesystem::temp_directory_path() / "hearth-find-settings-test";
+  const auto before = std::filesystem::current_path();
+  std::filesystem::create_directories(folder);
+  std::filesystem::current_path(folder);
+  if (!std::filesystem::exists("/etc/hearth/hearth.toml"))
+    CHECK_THROWS_AS(find_settings_file(std::nullopt, {}), Error);
+  std::ofstream("hearth.toml") << "";
+  CHECK(find_settings_file(std::nullopt, {}) == "hearth.toml");
+  CHECK(read_settings_input("hearth.toml", {}, {}).text.empty());
+  std::filesystem::current_path(before);
+  std::filesystem::remove_all(folder);
+}

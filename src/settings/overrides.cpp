@@ -1,0 +1,142 @@
+#include "settings/overrides.h"
+
+#include "base/nearest.h"
+#include "settings/settings_fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+extern char** environ;
+
+namespace hearth::settings {
+namespace {
+
+namespace json = boost::json;
+
+std::string upper_case(std::string_view text) {
+  std::string upper(text);
+  for (char& letter : upper) {
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  }
+  return upper;
+}
+
+std::vector<OverridableKey> list_keys() {
+  std::vector<OverridableKey> keys;
+  const Settings defaults;
+  for_each_section(defaults, [&](std::string_view section, const auto& fields) {
+    for_each_field(fields, [&]<typename Field>(std::string_view key, const Field&) {
+      OverridableKey entry{.section = std::string(section),
+                           .key = std::string(key),
+                           .is_integer = std::is_same_v<Field, std::int64_t>};
+      entry.variables = {"HEARTH_" + upper_case(section) + '_' + upper_case(key)};
+      // These two were promised without their section.
+      if (section == "session") entry.variables.push_back("HEARTH_" + upper_case(key));
+      keys.push_back(std::move(entry));
+    });
+  });
+  return keys;
+}
+
+// A number becomes one where one is expected; anything else is left for the decoder to judge.
+json::value value_of(const OverridableKey& key, const std::string& text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (key.is_integer && read.ec == std::errc() && read.ptr == end) return number;
+  return json::value(json::string(text));
+}
+
+class Overrider {
+ public:
+  Overrider(json::object& tree, OverrideResult& result) : tree_(tree), result_(result) {}
+
+  void put(const OverridableKey& key, const std::string& text, std::string origin) {
+    json::value& section = tree_[key.section];
+    if (section.is_null()) section.emplace_object();
+    // A section that is no table is reported by the decoder.
+    if (json::object* table = section.if_object()) (*table)[key.key] = value_of(key, text);
+    result_.origins[key.path()] = std::move(origin);
+  }
+
+  void apply_environment(const Environment& environment) {
+    for (const OverridableKey& key : overridable_keys()) {
+      const std::string* earlier = nullptr;
+      for (const std::string& variable : key.variables) {
+        const auto found = environment.find(variable);
+        if (found == environment.end()) continue;
+        if (earlier != nullptr && environment.at(*earlier) != found->second)
+          result_.problems.push_back({"environment variable " + variable,
+                                      "contradicts " + *earlier + "; set one of them"});
+        put(key, found->second, variable);
+        earlier = &variable;
+      }
+    }
+    warn_of_slips(environment);
+  }
+
+  void apply_command_line(const std::vector<CommandLineSetting>& settings) {
+    std::vector<std::string> known;
+    for (const OverridableKey& key : overridable_keys()) known.push_back(key.path());
+    for (const CommandLineSetting& setting : settings) {
+      const auto key = std::find(known.begin(), known.end(), setting.key);
+      if (key == known.end()) {
+        result_.problems.push_back(
+            {"--set " + setting.key, "is not a known key" + suggestion(setting.key, known)});
+        continue;
+      }
+      put(overridable_keys()[static_cast<std::size_t>(key - known.begin())], setting.value,
+          "--set " + setting.key);
+    }
+  }
+
+ private:
+  // A warning only: others (a cluster's service links, say) set variables that look like ours.
+  void warn_of_slips(const Environment& environment) {
+    std::vector<std::string> known;
+    for (const OverridableKey& key : overridable_keys())
+      known.insert(known.end(), key.variables.begin(), key.variables.end());
+    for (const auto& [variable, unused] : environment) {
+      if (!variable.starts_with("HEARTH_") || variable == "HEARTH_CONFIG") continue;
+      if (std::find(known.begin(), known.end(), variable) != known.end()) continue;
+      if (const auto meant = nearest(variable, known))
+        result_.warnings.push_back(variable + " is not a known setting; did you mean " + *meant +
+                                   "?");
+    }
+  }
+
+  json::object& tree_;
+  OverrideResult& result_;
+};
+
+}  // namespace
+
+const std::vector<OverridableKey>& overridable_keys() {
+  static const std::vector<OverridableKey> keys = list_keys();
+  return keys;
+}
+
+OverrideResult apply_overrides(json::object& tree, const Environment& environment,
+                               const std::vector<CommandLineSetting>& command_line) {
+  OverrideResult result;
+  Overrider overrider(tree, result);
+  overrider.apply_environment(environment);
+  overrider.apply_command_line(command_line);
+  return result;
+}
+
+Environment current_environment() {
+  Environment environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos)
+      environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+}  // namespace hearth::settings

@@ -1,0 +1,121 @@
+#include "settings/settings.h"
+
+#include "blueprint/checks.h"
+#include "blueprint/python_names.h"
+#include "settings/listen_address.h"
+#include "settings/settings_fields.h"
+
+#include <unordered_map>
+
+namespace hearth::settings {
+namespace {
+
+using blueprint::check_range;
+using blueprint::element_of;
+using blueprint::in_quotes;
+using blueprint::member_of;
+using blueprint::Problems;
+
+constexpr std::string_view how_to_name_a_source =
+    "name where it is read: { env = \"NAME\" } or { file = \"/path\" }";
+
+void check_sections(Problems& problems, const Settings& settings) {
+  if (std::string message = problem_of_listen_address(settings.server.listen); !message.empty())
+    problems.push_back({"server.listen", std::move(message)});
+  if (!settings.state.dir.starts_with('/'))
+    problems.push_back({"state.dir", "must be absolute, is " + in_quotes(settings.state.dir)});
+  check_range(problems, "pool.max_overflow", settings.pool.max_overflow, 0, 10'000);
+  check_range(problems, "session.max_sandboxes", settings.session.max_sandboxes, 1, 1'000'000);
+  // A year: longer is "never", and nobody wants that for what holds memory.
+  check_range(problems, "session.idle_timeout_ms", settings.session.idle_timeout_ms, 1,
+              31'536'000'000);
+}
+
+// Values are not repeated: somebody may have put the secret itself into the wrong place.
+void check_secrets(Problems& problems, const Settings& settings) {
+  for (const auto& [name, source] : settings.secrets) {
+    const std::string field = member_of("secrets", name);
+    if (!blueprint::is_environment_name(name) || blueprint::is_owned_by_runtime(name))
+      problems.push_back({.field = field,
+                          .message = "is not a name that a secret may have (letters, digits and "
+                                     "\"_\", and none that the runtime sets itself)",
+                          .about_key = true});
+    if (source.env && source.file)
+      problems.push_back({field, "has two sources; leave one of env and file"});
+    if (source.env && !blueprint::is_environment_name(*source.env))
+      problems.push_back({field + ".env", "is not the name of an environment variable"});
+    if (source.file && source.file->empty()) problems.push_back({field + ".file", "is empty"});
+  }
+}
+
+// Notes a name that an earlier element has already.
+void check_repeated_name(Problems& problems, std::unordered_map<std::string, std::size_t>& seen,
+                         std::string_view list, std::size_t index, const std::string& name) {
+  const auto [first, is_new] = seen.emplace(name, index);
+  if (is_new || name.empty()) return;
+  problems.push_back(
+      {element_of(list, index) + ".name",
+       "repeats " + in_quotes(name) + ", the name of " + element_of(list, first->second)});
+}
+
+void check_sandboxes(Problems& problems, const Settings& settings,
+                     std::unordered_map<std::string, std::size_t>& names) {
+  for (std::size_t index = 0; index < settings.sandboxes.size(); ++index) {
+    const blueprint::SandboxConfig& config = settings.sandboxes[index];
+    append_under(problems, element_of("sandbox", index), blueprint::problems_of(config));
+    check_repeated_name(problems, names, "sandbox", index, config.name);
+  }
+}
+
+void check_tools(Problems& problems, const Settings& settings,
+                 const std::unordered_map<std::string, std::size_t>& sandboxes) {
+  std::unordered_map<std::string, std::size_t> names;
+  std::vector<std::string> known;
+  known.reserve(settings.sandboxes.size());
+  for (const auto& config : settings.sandboxes) known.push_back(config.name);
+  for (std::size_t index = 0; index < settings.tools.size(); ++index) {
+    const ToolDeclaration& tool = settings.tools[index];
+    const std::string field = element_of("tool", index);
+    append_under(problems, field, blueprint::problems_of(tool.config));
+    check_repeated_name(problems, names, "tool", index, tool.config.name);
+    if (tool.file.empty()) problems.push_back({field + ".file", "is missing"});
+    for (std::size_t at = 0; at < tool.config.sandboxes.size(); ++at) {
+      const std::string& name = tool.config.sandboxes[at];
+      if (sandboxes.contains(name)) continue;
+      problems.push_back(
+          {element_of(field + ".sandboxes", at),
+           "names the unknown sandbox " + in_quotes(name) + suggestion(name, known)});
+    }
+  }
+}
+
+}  // namespace
+
+Problems problems_of(const Settings& settings) {
+  Problems problems;
+  std::unordered_map<std::string, std::size_t> sandbox_names;
+  check_sections(problems, settings);
+  check_secrets(problems, settings);
+  check_sandboxes(problems, settings, sandbox_names);
+  check_tools(problems, settings, sandbox_names);
+  return problems;
+}
+
+void decode_value(blueprint::Decoder& decoder, const boost::json::value& value,
+                  const blueprint::Path& path, SecretSource& out) {
+  const boost::json::object* table = value.if_object();
+  if (table == nullptr) {
+    decoder.note(path, "must not be a value: no secret stands in a configuration; " +
+                           std::string(how_to_name_a_source));
+    return;
+  }
+  for_each_field(out, [&](std::string_view name, auto& field) {
+    if (const boost::json::value* found = table->if_contains(name))
+      decoder.read(*found, path.member(name), field);
+  });
+  decoder.note_unknown_keys(*table, path, {"env", "file"});
+  if (!table->contains("env") && !table->contains("file"))
+    decoder.note(path, "has no source; " + std::string(how_to_name_a_source));
+}
+
+}  // namespace hearth::settings

@@ -1,0 +1,75 @@
+// settings/settings.h: everything hearth.toml can say. hearth.example.toml explains each key; a
+// test holds the two together.
+#pragma once
+
+#include "base/log.h"
+#include "blueprint/decode.h"
+#include "blueprint/fields.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth::settings {
+
+struct LogSettings {
+  log::Level level = log::Level::info;
+  log::Format format = log::Format::text;
+  bool operator==(const LogSettings&) const = default;
+};
+
+struct ServerSettings {
+  std::string listen = "127.0.0.1:8080";
+  bool operator==(const ServerSettings&) const = default;
+};
+
+struct StateSettings {
+  std::string dir = "/var/lib/hearth";
+  bool operator==(const StateSettings&) const = default;
+};
+
+struct PoolSettings {
+  std::int64_t max_overflow = 10;  // started on demand above a blueprint's pool_size
+  bool operator==(const PoolSettings&) const = default;
+};
+
+struct SessionSettings {
+  std::int64_t max_sandboxes = 1000;
+  std::int64_t idle_timeout_ms = 1'800'000;
+  bool operator==(const SessionSettings&) const = default;
+};
+
+// Where a secret's value is read when it is needed. Exactly one is set.
+struct SecretSource {
+  std::optional<std::string> env{};
+  std::optional<std::string> file{};
+  bool operator==(const SecretSource&) const = default;
+};
+
+struct ToolDeclaration {
+  blueprint::ToolConfig config{};
+  std::string file{};
+  bool operator==(const ToolDeclaration&) const = default;
+};
+
+struct Settings {
+  LogSettings log{};
+  ServerSettings server{};
+  StateSettings state{};
+  PoolSettings pool{};
+  SessionSettings session{};
+  std::map<std::string, SecretSource> secrets{};
+  std::vector<blueprint::SandboxConfig> sandboxes{};
+  std::vector<ToolDeclaration> tools{};
+  bool operator==(const Settings&) const = default;
+};
+
+blueprint::Problems problems_of(const Settings& settings);
+
+// A value in the place of a source gets the explanation it needs, and is never repeated.
+void decode_value(blueprint::Decoder& decoder, const boost::json::value& value,
+                  const blueprint::Path& path, SecretSource& out);
+
+}  // namespace hearth::settings

@@ -1,0 +1,87 @@
+// settings/settings_fields.h: the keys of hearth.toml by name, said once; see blueprint/fields.h.
+#pragma once
+
+#include "settings/settings.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace hearth::settings {
+
+template <blueprint::MaybeConst<LogSettings> Self, typename Visit>
+void for_each_field(Self& log, Visit&& visit) {
+  visit("level", log.level);
+  visit("format", log.format);
+}
+
+template <blueprint::MaybeConst<ServerSettings> Self, typename Visit>
+void for_each_field(Self& server, Visit&& visit) {
+  visit("listen", server.listen);
+}
+
+template <blueprint::MaybeConst<StateSettings> Self, typename Visit>
+void for_each_field(Self& state, Visit&& visit) {
+  visit("dir", state.dir);
+}
+
+template <blueprint::MaybeConst<PoolSettings> Self, typename Visit>
+void for_each_field(Self& pool, Visit&& visit) {
+  visit("max_overflow", pool.max_overflow);
+}
+
+template <blueprint::MaybeConst<SessionSettings> Self, typename Visit>
+void for_each_field(Self& session, Visit&& visit) {
+  visit("max_sandboxes", session.max_sandboxes);
+  visit("idle_timeout_ms", session.idle_timeout_ms);
+}
+
+template <blueprint::MaybeConst<SecretSource> Self, typename Visit>
+void for_each_field(Self& source, Visit&& visit) {
+  visit("env", source.env);
+  visit("file", source.file);
+}
+
+template <blueprint::MaybeConst<ToolDeclaration> Self, typename Visit>
+void for_each_field(Self& tool, Visit&& visit) {
+  visit("name", tool.config.name);
+  visit("file", tool.file);
+  visit("sandboxes", tool.config.sandboxes);
+  visit("packages", tool.config.packages);
+  visit("secrets", tool.config.secrets);
+}
+
+// The sections whose keys the environment and the command line may override.
+template <blueprint::MaybeConst<Settings> Self, typename Visit>
+void for_each_section(Self& settings, Visit&& visit) {
+  visit("log", settings.log);
+  visit("server", settings.server);
+  visit("state", settings.state);
+  visit("pool", settings.pool);
+  visit("session", settings.session);
+}
+
+template <blueprint::MaybeConst<Settings> Self, typename Visit>
+void for_each_field(Self& settings, Visit&& visit) {
+  for_each_section(settings, visit);
+  visit("secrets", settings.secrets);
+  visit("sandbox", settings.sandboxes);
+  visit("tool", settings.tools);
+}
+
+}  // namespace hearth::settings
+
+template <>
+struct hearth::blueprint::EnumNames<hearth::log::Level> {
+  static constexpr std::array<std::pair<std::string_view, log::Level>, 4> all = {
+      {{"debug", log::Level::debug},
+       {"info", log::Level::info},
+       {"warning", log::Level::warning},
+       {"error", log::Level::error}}};
+};
+
+template <>
+struct hearth::blueprint::EnumNames<hearth::log::Format> {
+  static constexpr std::array<std::pair<std::string_view, log::Format>, 2> all = {
+      {{"text", log::Format::text}, {"json", log::Format::json}}};
+};

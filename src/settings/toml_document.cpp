@@ -1,0 +1,126 @@
+#include "settings/toml_document.h"
+
+#include "blueprint/decode.h"
+#include "settings/field_path.h"
+#include "settings/toml_guard.h"
+
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 1
+#include <toml++/toml.h>
+
+#include <utility>
+
+namespace hearth::settings {
+namespace {
+
+namespace json = boost::json;
+using blueprint::Path;
+
+toml::table parse(const SourceText& source, const std::string& file_name) {
+  if (auto too_deep = find_excessive_nesting(source.text())) {
+    throw SettingsError({{.file = file_name,
+                          .line = too_deep->line,
+                          .column = too_deep->column,
+                          .message = std::move(too_deep->message),
+                          .source_line = source.showable_line(too_deep->line)}});
+  }
+  try {
+    return toml::parse(source.text(), file_name);
+  } catch (const toml::parse_error& error) {
+    const toml::source_position at = error.source().begin;
+    throw SettingsError({{.file = file_name,
+                          .line = at.line,
+                          .column = at.column,
+                          .message = std::string(error.description()),
+                          .source_line = source.showable_line(at.line)}});
+  }
+}
+
+class TreeBuilder {
+ public:
+  explicit TreeBuilder(blueprint::Problems& problems) : problems_(problems) {}
+
+  json::value tree_of(const toml::node& node, const Path& path) {
+    switch (node.type()) {
+      case toml::node_type::table:
+        return object_of(*node.as_table(), path);
+      case toml::node_type::array:
+        return array_of(*node.as_array(), path);
+      case toml::node_type::string:
+        return json::value(json::string(node.as_string()->get()));
+      case toml::node_type::integer:
+        return node.as_integer()->get();
+      case toml::node_type::floating_point:
+        return node.as_floating_point()->get();
+      case toml::node_type::boolean:
+        return node.as_boolean()->get();
+      default:
+        problems_.push_back({path.text(), "is a date or a time, which no key takes"});
+        return nullptr;
+    }
+  }
+
+ private:
+  json::object object_of(const toml::table& table, const Path& path) {
+    json::object object;
+    object.reserve(table.size());
+    for (const auto& [key, node] : table) {
+      json::value value = tree_of(node, path.member(key.str()));
+      // Left out, so that its default stands there and one problem is enough.
+      if (!value.is_null()) object.emplace(key.str(), std::move(value));
+    }
+    return object;
+  }
+
+  json::array array_of(const toml::array& list, const Path& path) {
+    json::array array;
+    array.reserve(list.size());
+    for (std::size_t index = 0; index < list.size(); ++index)
+      array.push_back(tree_of(list[index], path.element(index)));
+    return array;
+  }
+
+  blueprint::Problems& problems_;
+};
+
+Position position_of(const toml::source_region& region) {
+  return {region.begin.line, region.begin.column};
+}
+
+}  // namespace
+
+struct TomlDocument::Parsed {
+  toml::table root;
+};
+
+TomlDocument::TomlDocument(std::string text, const std::string& file_name)
+    : source_(std::move(text)),
+      parsed_(std::make_unique<Parsed>(Parsed{parse(source_, file_name)})) {}
+TomlDocument::TomlDocument(TomlDocument&&) noexcept = default;
+TomlDocument::~TomlDocument() = default;
+
+json::value TomlDocument::to_tree(blueprint::Problems& problems) const {
+  return TreeBuilder(problems).tree_of(parsed_->root, Path{});
+}
+
+Position TomlDocument::locate(std::string_view field, bool of_key) const {
+  const toml::node* node = &parsed_->root;
+  Position found{1, 1};
+  for (const FieldStep& step : steps_of(field)) {
+    if (const toml::table* table = node->as_table(); table != nullptr && !step.is_index) {
+      const auto member = table->find(step.key);
+      if (member == table->end()) break;
+      node = &member->second;
+      found = position_of(of_key ? member->first.source() : node->source());
+    } else if (const toml::array* array = node->as_array(); array != nullptr && step.is_index) {
+      if (step.index >= array->size()) break;
+      node = &(*array)[step.index];
+      found = position_of(node->source());
+    } else {
+      break;
+    }
+  }
+  return found;
+}
+
+}  // namespace hearth::settings
