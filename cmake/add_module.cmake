@@ -1,15 +1,16 @@
-# add_module(NAME [DEPENDS module...] [LIBRARIES library...] [STATIC_PROGRAM])
+# add_module(NAME [DEPENDS module...] [LIBRARIES library...])
 #
-# One folder of src/ is one library, hearth_NAME, of all its .cpp files; *_test.cpp beside them become the
-# program test_NAME, one CTest entry per TEST_CASE. DEPENDS lists the modules whose headers it may
-# include: scripts/check-layers reads the same line, so the layers hold in the linker and in `make lint`.
+# One folder of src/ is one library, hearth_NAME, of all its .cpp files but main.cpp; *_test.cpp beside
+# them become the program test_NAME, one CTest entry per TEST_CASE. DEPENDS lists the modules whose
+# headers it may include: scripts/check-layers reads the same line, so the layers hold in the linker and
+# in `make lint`.
 function(add_module name)
   cmake_parse_arguments(arg "" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   file(GLOB headers CONFIGURE_DEPENDS *.h)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
-  list(FILTER sources EXCLUDE REGEX "(_test|_bench|/main)\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_(test|bench)|/main)\\.cpp$")
   list(TRANSFORM arg_DEPENDS PREPEND hearth_)
 
   if(sources)

@@ -1,0 +1,135 @@
+#include "cli/config_command.h"
+
+#include "cli/exit_code.h"
+#include "cli/register_settings.h"
+#include "cli/terminal.h"
+#include "settings/load.h"
+#include "settings/print_toml.h"
+
+#include "base/log.h"
+#include "blueprint/json_text.h"
+
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+#include <utility>
+
+namespace hearth::cli {
+namespace {
+
+namespace json = boost::json;
+using settings::Diagnostic;
+using settings::LoadedSettings;
+
+// After that many nobody reads on.
+constexpr std::size_t most_printed = 100;
+
+constexpr const char* check_details =
+    R"(Reads FILE, or else $HEARTH_CONFIG, ./hearth.toml or /etc/hearth/hearth.toml. A value on the command
+line (--set) wins over one in the environment (HEARTH_LOG_LEVEL), that over the file, that over the
+default. Tools are compiled, not run; secrets are not read.
+
+Exit code: 0 valid, 2 not valid (every problem on stderr, with file, line and column).)";
+
+void print_diagnostics(const std::vector<Diagnostic>& diagnostics, bool with_colours,
+                       std::ostream& errors) {
+  const std::size_t printed = std::min(diagnostics.size(), most_printed);
+  for (std::size_t index = 0; index < printed; ++index)
+    errors << settings::render(diagnostics[index], with_colours) << '\n';
+  if (diagnostics.size() > printed)
+    errors << "... and " << diagnostics.size() - printed << " more\n";
+}
+
+std::map<std::string, std::string> comments_for(const LoadedSettings& loaded,
+                                                const registry::ToolRegistry& tools) {
+  std::map<std::string, std::string> comments;
+  for (const auto& [key, origin] : loaded.origins) comments[key] = "from " + origin;
+  for (std::size_t index = 0; index < loaded.settings.sandboxes.size(); ++index) {
+    const std::string& name = loaded.settings.sandboxes[index].name;
+    comments[blueprint::element_of("sandbox", index)] =
+        "environment " + tools.sandbox_checksum(name);
+  }
+  return comments;
+}
+
+std::string as_toml(const LoadedSettings& loaded, const registry::ToolRegistry& tools) {
+  return "# The effective configuration of " + loaded.file + "\n\n" +
+         settings::print_toml(loaded.settings, comments_for(loaded, tools));
+}
+
+std::string as_json(const LoadedSettings& loaded, const registry::ToolRegistry& tools) {
+  json::object environments;
+  for (const std::string& name : tools.sandbox_names())
+    environments.emplace(name, tools.sandbox_checksum(name));
+  json::object overridden;
+  for (const auto& [key, origin] : loaded.origins) overridden.emplace(key, origin);
+  return blueprint::print_json(json::object{{"file", loaded.file},
+                                            {"settings", settings::to_tree(loaded.settings)},
+                                            {"overridden", std::move(overridden)},
+                                            {"environments", std::move(environments)}}) +
+         '\n';
+}
+
+settings::CommandLineSetting parse_setting(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw CLI::ValidationError("--set", "expects section.key=value, got " + text);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+}  // namespace
+
+int check_config(const ConfigCheck& check, const settings::Environment& environment,
+                 std::ostream& out, std::ostream& errors) {
+  try {
+    const auto file = settings::find_settings_file(check.file, environment);
+    const LoadedSettings loaded =
+        settings::load_settings(settings::read_settings_input(file, environment, check.overrides));
+    log::configure(loaded.settings.log.level, loaded.settings.log.format);
+    for (const std::string& warning : loaded.warnings) log::warning(warning);
+    const registry::ToolRegistry tools = register_settings(loaded);
+    out << (check.as_json ? as_json(loaded, tools) : as_toml(loaded, tools));
+    return exit_code::ok;
+  } catch (const settings::SettingsError& error) {
+    print_diagnostics(error.diagnostics, check.with_colours, errors);
+  } catch (const Error& error) {
+    errors << "hearth: " << error.what() << '\n';
+  }
+  return exit_code::invalid_input;
+}
+
+void add_config_command(CLI::App& app, int& result) {
+  CLI::App* config = app.add_subcommand("config", "Look at a configuration");
+  config->require_subcommand(1);
+  CLI::App* command = config->add_subcommand(
+      "check", "Check a configuration and print it with every default filled in");
+  command->footer(check_details);
+  struct Arguments {
+    std::string file;
+    std::vector<std::string> overrides;
+    bool as_json = false;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  auto* named = command->add_option("-c,--config,FILE", arguments->file, "The file to check");
+  named->type_name("");
+  command
+      ->add_option("--set", arguments->overrides,
+                   "Override one key of [log], [server], [state], [pool] or [session]; may be "
+                   "given several times")
+      ->type_name("section.key=value")
+      ->allow_extra_args(false);
+  command->add_flag("--json", arguments->as_json, "Print JSON instead of TOML");
+  command->callback([arguments, &result] {
+    const settings::Environment environment = settings::current_environment();
+    ConfigCheck check{.as_json = arguments->as_json,
+                      .with_colours = wants_colours(STDERR_FILENO, environment)};
+    if (!arguments->file.empty()) check.file = arguments->file;
+    for (const std::string& text : arguments->overrides)
+      check.overrides.push_back(parse_setting(text));
+    result = check_config(check, environment, std::cout, std::cerr);
+  });
+}
+
+}  // namespace hearth::cli

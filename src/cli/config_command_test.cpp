@@ -1,0 +1,153 @@
+#include "cli/config_command.h"
+
+#include "blueprint/json_text.h"
+#include "cli/exit_code.h"
+#include "cli/terminal.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace hearth;
+using namespace hearth::cli;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder with a configuration, gone when the test is over.
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / ("hearth-cli-test-" + std::to_string(::getpid()))) {
+    fs::create_directories(path_);
+  }
+  Folder(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path_); }
+
+  fs::path write(const std::string& name, const std::string& content) const {
+    std::ofstream(path_ / name) << content;
+    return path_ / name;
+  }
+
+ private:
+  fs::path path_;
+};
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out;
+  std::string errors;
+};
+
+Outcome run(const ConfigCheck& check, const settings::Environment& environment = {}) {
+  std::ostringstream out;
+  std::ostringstream errors;
+  const int code = check_config(check, environment, out, errors);
+  return {code, out.str(), errors.str()};
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+const char* const small_config = R"([[sandbox]]
+name = "default"
+[[tool]]
+name = "greet"
+file = "greet.py"
+sandboxes = ["default"]
+)";
+
+}  // namespace
+
+TEST_CASE("config check prints the effective configuration with the checksum of each environment") {
+  const Folder folder;
+  folder.write("greet.py", "def greet(): return 'hello'\n");
+  const Outcome outcome = run({.file = folder.write("h.toml", small_config)});
+  CHECK(outcome.errors.empty());
+  CHECK(outcome.exit_code == exit_code::ok);
+  CHECK(contains(outcome.out, "memory_mb = 256\n"));
+  const std::size_t at = outcome.out.find("# environment ");
+  REQUIRE(at != std::string::npos);
+  CHECK(outcome.out.find("\n[[sandbox]]", at) == at + 14 + 64);
+}
+
+TEST_CASE("config check names the origin of what was overridden") {
+  const Folder folder;
+  const Outcome outcome = run({.file = folder.write("h.toml", "[log]\nlevel = 'info'\n"),
+                               .overrides = {{"pool.max_overflow", "3"}}},
+                              {{"HEARTH_LOG_LEVEL", "error"}});
+  CHECK(contains(outcome.out, "level = \"error\"  # from HEARTH_LOG_LEVEL\n"));
+  CHECK(contains(outcome.out, "max_overflow = 3  # from --set pool.max_overflow\n"));
+}
+
+TEST_CASE("config check prints JSON that holds the same") {
+  const Folder folder;
+  folder.write("greet.py", "def greet(): return 'hello'\n");
+  const Outcome outcome = run({.file = folder.write("h.toml", small_config), .as_json = true},
+                              {{"HEARTH_LOG_LEVEL", "error"}});
+  REQUIRE(outcome.exit_code == exit_code::ok);
+  const boost::json::value tree = blueprint::parse_json(outcome.out);
+  CHECK(tree.at("settings").at("sandbox").at(0).at("name").as_string() == "default");
+  CHECK(tree.at("overridden").at("log.level").as_string() == "HEARTH_LOG_LEVEL");
+  CHECK(tree.at("environments").at("default").as_string().size() == 64);
+}
+
+TEST_CASE("config check reports every problem with its place and exits with 2") {
+  const Folder folder;
+  const auto file = folder.write("h.toml", "[log]\nlevle = 1\n[pool]\nmax_overflow = -1\n");
+  const Outcome outcome = run({.file = file});
+  CHECK(outcome.exit_code == exit_code::invalid_input);
+  CHECK(outcome.out.empty());
+  CHECK(outcome.errors ==
+        file.string() + ":2:1: error: log.levle is not a known key; did you mean \"level\"?\n" +
+            "    2 | levle = 1\n      | ^\n" + file.string() +
+            ":4:16: error: pool.max_overflow must be at least 0, is -1\n" +
+            "    4 | max_overflow = -1\n      |                ^\n");
+  CHECK(contains(run({.file = file, .with_colours = true}).errors, "\x1b[1;31merror: "));
+}
+
+TEST_CASE("config check finds tools that are missing or do not compile") {
+  const Folder folder;
+  const auto broken = folder.write("greet.py", "x = 1\ndef greet(:\n");
+  const auto file = folder.write("h.toml", std::string(small_config) +
+                                               "[[tool]]\nname = 'gone'\nfile = 'gone.py'\n"
+                                               "sandboxes = ['default']\n");
+  const Outcome outcome = run({.file = file});
+  CHECK(outcome.exit_code == exit_code::invalid_input);
+  CHECK(contains(outcome.errors, broken.string() +
+                                     ":2:11: error: tool \"greet\" does not compile: invalid "
+                                     "syntax\n    2 | def greet(:\n      |           ^\n"));
+  CHECK(contains(outcome.errors, file.string() + ":9:8: error: tool[1].file cannot read "));
+}
+
+TEST_CASE("config check says when there is nothing to check") {
+  const Outcome outcome = run({.file = "/no/such/hearth.toml"});
+  CHECK(outcome.exit_code == exit_code::invalid_input);
+  CHECK(contains(outcome.errors, "hearth: read /no/such/hearth.toml: No such file"));
+}
+
+TEST_CASE("C26: config check shows no secret, valid or not") {
+  const Folder folder;
+  const settings::Environment environment = {{"SOURCE", "hunter2"}};
+  const Outcome good =
+      run({.file = folder.write("a.toml", "[secrets]\nKEY = { env = 'SOURCE' }\n")}, environment);
+  CHECK(contains(good.out, "KEY = { env = \"SOURCE\" }\n"));
+  CHECK_FALSE(contains(good.out, "hunter2"));
+  const Outcome bad = run({.file = folder.write("b.toml", "[secrets]\nKEY = 'hunter2'\n")});
+  CHECK(bad.exit_code == exit_code::invalid_input);
+  CHECK_FALSE(contains(bad.errors, "hunter2"));
+}
+
+TEST_CASE("colours are for terminals, and never with NO_COLOR") {
+  CHECK_FALSE(wants_colours(-1, {}));
+  const int terminal = ::posix_openpt(0);
+  if (terminal < 0) return;  // no pseudo terminals on this machine
+  CHECK(wants_colours(terminal, {}));
+  CHECK(wants_colours(terminal, {{"NO_COLOR", ""}}));
+  CHECK_FALSE(wants_colours(terminal, {{"NO_COLOR", "1"}}));
+  CHECK_FALSE(wants_colours(terminal, {{"TERM", "dumb"}}));
+  ::close(terminal);
+}

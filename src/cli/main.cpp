@@ -1,0 +1,27 @@
+// The program `hearth`. Each command is a file of its own beside this one.
+#include "cli/config_command.h"
+#include "cli/exit_code.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+
+int main(int argc, char** argv) {
+  namespace exit_code = hearth::cli::exit_code;
+  CLI::App app("Runs code written by language models in warm, hardened sandboxes.", "hearth");
+  app.set_version_flag("--version", "hearth " HEARTH_VERSION);
+  app.require_subcommand(1);
+  int result = exit_code::ok;
+  hearth::cli::add_config_command(app, result);
+  try {
+    app.parse(argc, argv);
+    return result;
+  } catch (const CLI::ParseError& error) {
+    // CLI11 prints help and versions through errors, too; those are no failures.
+    return app.exit(error) == 0 ? exit_code::ok : exit_code::usage;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hearth: %s\n", error.what());
+    return exit_code::failure;
+  }
+}

@@ -1,0 +1,60 @@
+#include "cli/register_settings.h"
+
+#include "settings/source_text.h"
+
+#include <utility>
+
+namespace hearth::cli {
+namespace {
+
+using settings::Diagnostic;
+
+Diagnostic diagnostic_of(const registry::ToolProblem& problem, std::size_t declared_at,
+                         const settings::LoadedSettings& loaded) {
+  if (problem.file.empty()) {
+    return loaded.diagnostic_for(
+        {blueprint::element_of("tool", declared_at) + '.' + problem.field, problem.message});
+  }
+  Diagnostic diagnostic{.file = problem.file,
+                        .line = problem.line,
+                        .column = problem.column,
+                        .message = "tool " + blueprint::in_quotes(problem.tool) +
+                                   " does not compile: " + problem.message};
+  return diagnostic;
+}
+
+}  // namespace
+
+registry::ToolRegistry register_settings(const settings::LoadedSettings& loaded) {
+  registry::ToolRegistry registry;
+  for (const blueprint::SandboxConfig& config : loaded.settings.sandboxes)
+    registry.register_sandbox(config);
+
+  std::vector<Diagnostic> diagnostics;
+  std::vector<registry::Tool> tools;
+  std::vector<std::size_t> declared_at;  // of each tool that could be read
+  const auto& declarations = loaded.settings.tools;
+  for (std::size_t index = 0; index < declarations.size(); ++index) {
+    try {
+      tools.push_back(
+          registry::tool_from_file(declarations[index].config, declarations[index].file));
+      declared_at.push_back(index);
+    } catch (const Error& error) {
+      diagnostics.push_back(loaded.diagnostic_for(
+          {blueprint::element_of("tool", index) + ".file", std::string("cannot ") + error.what()}));
+    }
+  }
+  try {
+    registry.register_tools(tools);
+  } catch (const registry::ToolError& error) {
+    for (const registry::ToolProblem& problem : error.problems) {
+      diagnostics.push_back(diagnostic_of(problem, declared_at[problem.index], loaded));
+      const settings::SourceText source(tools[problem.index].source);
+      diagnostics.back().source_line = source.showable_line(problem.line);
+    }
+  }
+  if (!diagnostics.empty()) throw settings::SettingsError(std::move(diagnostics));
+  return registry;
+}
+
+}  // namespace hearth::cli
