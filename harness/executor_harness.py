@@ -7,7 +7,7 @@ which runs one script (PLAN) or the steps of one lease (INTERACTIVE) and ends.
   control socket   init -> harness   {"type":"prepare"} with four descriptors: stdout, stderr, emit, run
                    harness -> init   ready | failed | prepare_failed
   run pipe         init -> worker    one JSON request per line
-  emit pipe        worker -> init    "<stdout bytes so far> <stderr bytes so far> <json>", or without JSON: a mark
+  emit pipe        worker -> init    "<stdout bytes so far> <stderr bytes so far> <json>"; a mark has no JSON
 
 The two totals let init put what came through three pipes back into the order in which the script wrote it.
 One file, standard library only, Python 3.8 and newer, also under `python -I -S`.
@@ -30,6 +30,7 @@ import json
 import linecache
 import math
 import os
+import re
 import signal
 import socket
 import sys
@@ -114,6 +115,11 @@ def set_dumpable(dumpable):
         libc.prctl(PR_SET_DUMPABLE, int(dumpable), 0, 0, 0)
 
 
+def out_of_the_way(fd):
+    """A duplicate above the descriptors a worker gives a meaning to."""
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_SPARE_FD)
+
+
 def close_from(first):
     # Before 3.10 os.closerange closes one by one, and the limit may be a million. /proc/self/fd would need a
     # dumpable process.
@@ -179,12 +185,12 @@ class Channel:
     def _put(self, line):
         # The whole line goes into a C buffer first: if an exception ends the flush half way (a signal handler
         # of the script), the rest stays there and precedes the next record.
-        if len(line) > PIPE_BYTES:
+        if len(line) >= PIPE_BYTES:
             self.records.flush()
-            self.records = self._buffer(len(line))
+            self.records = self._buffer(len(line) + 1)  # 3.13 buffers only what is smaller than that
         self.records.write(line)
         self.records.flush()
-        if len(line) > PIPE_BYTES:
+        if len(line) >= PIPE_BYTES:
             self.records = self._buffer(PIPE_BYTES)
 
     def send(self, payload, last_of_turn=False):
@@ -268,7 +274,7 @@ def jsonable(value):
     if isinstance(value, ToolResult):
         return value.as_dict()
     if hasattr(kind, "__dataclass_fields__"):
-        return {name: getattr(value, name) for name in kind.__dataclass_fields__}
+        return {field.name: getattr(value, field.name) for field in sys.modules["dataclasses"].fields(value)}
     if hasattr(kind, "tolist"):
         return value.tolist()
     if hasattr(kind, "isoformat"):
@@ -361,8 +367,8 @@ def to_utf8(text):
 
 def nesting_of(text):
     """How deep valid JSON nests: peels leaf by leaf, each layer at the speed of str.replace."""
-    without_strings = "".join(json.scanner.re.split(r'"(?:[^"\\]|\\.)*"', text))
-    brackets = json.scanner.re.sub(r"[^\[\]{}]+", "", without_strings).replace("{", "[").replace("}", "]")
+    without_strings = "".join(re.split(r'"(?:[^"\\]|\\.)*"', text))
+    brackets = re.sub(r"[^\[\]{}]+", "", without_strings).replace("{", "[").replace("}", "]")
     depth = 0
     while brackets and depth <= MAX_NESTING + 1:
         brackets = brackets.replace("[]", "")
@@ -714,7 +720,7 @@ class Interrupts:
         self.due = None
         self.raised = None  # the last exception thrown at the script, whether or not it got through
         self.has_cancelled = False
-        self.thrown = None  # by a handler of the script; may come up anywhere, and nobody else's `except` is meant
+        self.thrown = None  # by a handler of the script; no `except` of ours is meant for it
 
     def restore(self):
         """As a script finds them; also after a step that changed them."""
@@ -818,8 +824,8 @@ def compile_script(source, filename):
     return _compile_tree(source, filename)
 
 
-ASSIGNMENT = json.scanner.re.compile(r"\s+\S|[^\W\d]\w*\s*[-+*/%&|^@<>]{0,2}=(?!=)")
-NOT_PLAIN = json.scanner.re.compile(r"[\"'#\\;]")
+ASSIGNMENT = re.compile(r"\s+\S|[^\W\d]\w*\s*[-+*/%&|^@<>]{0,2}=(?!=)")
+NOT_PLAIN = re.compile(r"[\"'#\\;]")
 
 
 def _is_plainly_valueless(head, last_line):
@@ -890,7 +896,8 @@ class Worker:
             leave_as_child(failure)
         outcome = report(failure)
         if self.is_plan and outcome in ("completed", "failed"):
-            late = attempt(wind_down) or interrupts.raised  # exit handlers swallow what is raised in them
+            late = attempt(wind_down)
+            late = interrupts.raised if late is None else late  # exit handlers may have swallowed it
             outcome = outcome if late is None else report(late)
         insist(interrupts.disarm)
         insist(channel.send, END_RECORDS[outcome], True)
@@ -900,7 +907,8 @@ class Worker:
         request = DECODER.decode(line.decode())
         self.is_plan = request.get("mode") != "interactive"
         interrupts.arm(float(request.get("timeout") or 0))
-        os.environ.update(request.get("env") or {})
+        if request.get("env"):
+            os.environ.update(request["env"])
         filename = self._enter()
         source = request["script"]
         remember_source(filename, source)
@@ -995,7 +1003,7 @@ def insist(step, *args):
 
 
 def leave_as_child(failure):
-    """A process the script forked came to the end of the script: it ends as any Python would, unheard by init."""
+    """A process the script forked came to the script's end: it leaves as any Python would, unheard by init."""
     status = 0
     if isinstance(failure, SystemExit):
         status = failure.code if isinstance(failure.code, int) else int(failure.code is not None)
@@ -1029,11 +1037,6 @@ class RunPipe:
                 return line
 
 
-def out_of_the_way(fd):
-    """A copy with a number that no worker's descriptor will have: dup2 onto itself would fail."""
-    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 64)
-
-
 def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base):
     """Turns a freshly forked process into a worker. Never returns."""
     try:
@@ -1043,6 +1046,7 @@ def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base):
         for target, fd in enumerate(saved, STDOUT_FD):
             os.dup2(fd, target, inheritable=target <= STDERR_FD)
         close_from(FIRST_SPARE_FD)
+        restore_exit_handlers()
         channel.open()
         prepared = {"type": "prepared", "pid": os.getpid(), "holder": start_memory_holder()}
         channel.send(encode("prepared", prepared))
@@ -1113,11 +1117,15 @@ def default_signals():
 
 def forget_exit_handlers():
     """Those of tools and preloaded modules belong to the harness: the first worker to end would, for instance,
-    remove a temporary directory that every later one needs. Two modules count on theirs in each process."""
+    remove a temporary directory that every later one needs."""
     atexit._clear()
     weakref.finalize._registered_with_atexit = False
     for finalizer in list(weakref.finalize._registry):
         finalizer.atexit = False
+
+
+def restore_exit_handlers():
+    """Some modules count on theirs in each process. After the rehearsal, which would use them up."""
     for module, handler in (("logging", "shutdown"), ("multiprocessing.util", "_exit_function")):
         if module in sys.modules:
             atexit.register(getattr(sys.modules[module], handler))
@@ -1133,6 +1141,7 @@ def forget_worker():
 REHEARSAL = (
     "import sys\nprint('warm')\nprint('warm', file=sys.stderr)\nemit_log('warm')\n[1, {'warm': 2.5}]",
     "class Warm(ValueError):\n    pass\n\ndef warm(n):\n    raise Warm(f'{n}')\n\nfor n in range(2):\n    warm(n)\n",
+    "x = 1",
     "xs = [x * 0.5 for x in range(50)]\ntry:\n    emit_result({'warm': xs, 's': str(xs)})\nfinally:\n    xs = None",
 )
 
@@ -1150,12 +1159,10 @@ def rehearse(workspace):
     channel.open()
     worker, pipe = Worker(Base({}, workspace), dumpable=False), RunPipe()
     for script in REHEARSAL:
-        request = {"script": script, "timeout": 60.0, "mode": "interactive", "env": {}}
+        request = {"script": script, "timeout": 60.0, "mode": "plan", "env": {}}
         os.write(pipe_in, json.dumps(request).encode() + b"\n")
         worker.run(pipe.next_line())
-    for step in range(len(REHEARSAL)):
-        linecache.cache.pop("<step %d>" % (step + 1), None)
-    del worker, sys.modules["__main__"]
+    del linecache.cache[worker.file], worker, sys.modules["__main__"]
     gc.collect()  # only what is younger than the freeze, so little
     channel.reset()
 
@@ -1197,10 +1204,19 @@ def load_base(tools, workspace, preload=(), paths=()):
             importlib.import_module(module)
         except BaseException as error:
             raise LoadFailed("preload %s" % module, error)
+    load_lazy_parts()
     flush_streams()
     gc.collect()
     gc.freeze()
     return Base(names, workspace)
+
+
+def load_lazy_parts():
+    """What formatting a traceback imports, here once rather than in each worker."""
+    try:
+        exec("no_such_name", {})
+    except NameError as error:
+        describe(error)
 
 
 def add_path(path):

@@ -1,0 +1,134 @@
+"""Starting, the control socket, and what a fork must not share."""
+
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+from tests.fake_init import HARNESS, Harness, Worker
+
+
+class Start(unittest.TestCase):
+    def test_H3_ready_comes_once_and_names_the_versions(self):
+        with Harness() as harness:
+            version = "%d.%d.%d" % sys.version_info[:3]
+            self.assertEqual(harness.hello, {"type": "ready", "python": version, "harness": "1"})
+            harness.run("pass")
+            harness.control.setblocking(False)
+            self.assertRaises(BlockingIOError, harness.receive)
+
+    def test_H30_starts_isolated_and_without_site(self):
+        with Harness(tools={"a.py": "def one():\n    return 1\n"}, python_flags=("-I", "-S")) as harness:
+            self.assertEqual(harness.hello["type"], "ready")
+            self.assertEqual(harness.run("print(one())").stdout, "1\n")
+            self.assertEqual(harness.run("exit(4)").only("error")["message"], "sys.exit(4) called")
+
+    def test_H30_imports_only_the_standard_library(self):
+        code = "import sys; sys.path.insert(0, %r); import executor_harness" % os.path.dirname(HARNESS)
+        subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True)
+
+    def test_H25_a_missing_tools_directory_means_no_tools(self):
+        with Harness(arguments=["--tools", "/nowhere/tools"]) as harness:
+            self.assertEqual(harness.hello["type"], "ready")
+
+    def test_the_end_of_init_is_the_end_of_the_harness(self):
+        harness = Harness()
+        self.assertEqual(harness.close(), 0)
+
+    def test_unknown_packets_and_wrong_descriptors_are_ignored_without_a_leak(self):
+        with Harness() as harness:
+            before = os.listdir("/proc/%d/fd" % harness.process.pid) if os.getuid() == 0 else None
+            for packet in (b"garbage", b"[1]", b'{"type":"unheard"}', b'{"type":"prepare"}'):
+                harness.send(packet, [0, 1])
+            harness.send(b'{"type":"prepare"}', [0, 1, 2, 0, 1])
+            self.assertEqual(harness.run("print(1)").stdout, "1\n")
+            if before is not None:
+                self.assertEqual(os.listdir("/proc/%d/fd" % harness.process.pid), before)
+
+    def test_the_harness_ignores_SIGINT(self):
+        with Harness() as harness:
+            harness.process.send_signal(signal.SIGINT)
+            self.assertEqual(harness.run("print(1)").stdout, "1\n")
+
+    def test_the_control_descriptor_is_not_in_the_environment(self):
+        with Harness() as harness:
+            self.assertEqual(harness.run("import os; print(os.getenv('HEARTH_CONTROL_FD'))").stdout, "None\n")
+
+    def test_path_directories_are_importable_and_the_harness_directory_is_not(self):
+        with Harness(modules={"beside.py": "x = 3", "more.pth": "import sys; sys.through_pth = 4\n"}) as harness:
+            turn = harness.run("import beside, sys; print(beside.x, sys.through_pth)\nimport executor_harness")
+            self.assertEqual(turn.stdout, "3 4\n")
+            self.assertEqual(turn.only("error")["name"], "ModuleNotFoundError")
+
+    def test_preloaded_modules_are_there_before_the_script(self):
+        modules = {"heavy.py": "import os\npid = os.getpid()"}
+        with Harness(modules=modules, arguments=["--preload", "heavy,json"]) as harness:
+            turn = harness.run("import heavy, os; print(heavy.pid == os.getpid())")
+            self.assertEqual(turn.stdout, "False\n")
+
+    def test_a_failed_fork_is_told_and_the_next_may_succeed(self):
+        tool = (
+            "import os\nreal, calls = os.fork, []\n"
+            "def fork():\n    calls.append(1)\n    if len(calls) == 1:\n"
+            "        raise BlockingIOError(11, 'Resource temporarily unavailable')\n    return real()\nos.fork = fork\n"
+        )
+        with Harness(tools={"a.py": tool}) as harness:
+            refused = Worker(harness)
+            self.assertEqual(
+                harness.receive(),
+                {"type": "prepare_failed", "message": "fork: Resource temporarily unavailable"},
+            )
+            refused.collect(lambda: False)  # every pipe ends: no descriptor was kept
+            self.assertEqual(harness.run("print(1)").stdout, "1\n")
+
+    def test_a_failed_second_fork_is_told(self):
+        tool = (
+            "import os\nreal, first = os.fork, os.getpid()\n"
+            "def fork():\n    if os.getpid() != first:\n        raise OSError(12, 'Cannot allocate memory')\n"
+            "    return real()\nos.fork = fork\n"
+        )
+        with Harness(tools={"a.py": tool}) as harness:
+            Worker(harness)
+            self.assertEqual(
+                harness.receive(), {"type": "prepare_failed", "message": "fork: Cannot allocate memory"}
+            )
+
+    @unittest.skipUnless(os.getuid() == 0, "only root may list the descriptors of a process that is not dumpable")
+    def test_fifty_workers_leak_no_descriptor_and_leave_no_process(self):
+        with Harness() as harness:
+            harness.run("pass")
+            before = sorted(os.listdir("/proc/%d/fd" % harness.process.pid))
+            for _ in range(50):
+                harness.run("pass")
+            self.assertEqual(sorted(os.listdir("/proc/%d/fd" % harness.process.pid)), before)
+            children = "/proc/%d/task/%d/children" % (harness.process.pid, harness.process.pid)
+            if os.path.exists(children):
+                with open(children) as file:
+                    self.assertEqual(file.read(), "")
+
+
+class BrokenTools(unittest.TestCase):
+    def failure_of(self, **options):
+        harness = Harness(**options)
+        self.assertEqual(harness.hello["type"], "failed")
+        self.assertEqual(harness.close(), 1)
+        return harness.hello
+
+    def test_H6_a_syntax_error_names_file_and_line(self):
+        failed = self.failure_of(tools={"good.py": "x = 1", "bad.py": "a = 1\ndef f(:\n"})
+        self.assertIn("tool bad.py: SyntaxError:", failed["message"])
+        self.assertIn('bad.py", line 2', failed["traceback"])
+
+    def test_H6_a_tool_that_raises_is_named_with_its_traceback(self):
+        failed = self.failure_of(tools={"foo.py": "def f():\n    raise ValueError('no key')\nf()\n"})
+        self.assertEqual(failed["message"], "tool foo.py: ValueError: no key")
+        self.assertIn('foo.py", line 2, in f\n    raise ValueError', failed["traceback"])
+        self.assertNotIn("executor_harness", failed["traceback"])
+
+    def test_H6_a_tool_that_exits_is_a_failure_too(self):
+        self.assertIn("tool foo.py: SystemExit", self.failure_of(tools={"foo.py": "raise SystemExit(0)"})["message"])
+
+    def test_H6_a_missing_preload_is_named(self):
+        failed = self.failure_of(arguments=["--preload", "no_such_module"])
+        self.assertIn("preload no_such_module: ModuleNotFoundError", failed["message"])
