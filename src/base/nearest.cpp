@@ -38,7 +38,8 @@ std::optional<std::string> nearest(std::string_view wanted,
   std::optional<std::string> best;
   std::size_t best_distance = tolerated_slips(wanted) + 1;
   for (const std::string& candidate : candidates) {
-    const auto [shorter, longer] = std::minmax(wanted.size(), candidate.size());
+    const std::size_t shorter = std::min(wanted.size(), candidate.size());
+    const std::size_t longer = std::max(wanted.size(), candidate.size());
     // The distance is at least the difference in length: long strangers cost nothing.
     if (longer - shorter >= best_distance) continue;
     const std::size_t distance = edit_distance(wanted, candidate);

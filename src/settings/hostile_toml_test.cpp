@@ -55,6 +55,32 @@ TEST_CASE("dots and brackets in strings and comments are no nesting") {
   }
 }
 
+TEST_CASE("letters beyond ASCII are refused outside strings and comments") {
+  for (const char* letter : {"к", "\u00a0", "\u1680", "\ufeff", "中", "😀", "\xff", "\xc3"}) {
+    refuses(std::string(" ") + letter);
+    refuses(std::string("[log]\n") + letter + " = 1\n");
+    refuses(std::string("a = ") + letter);
+    refuses(std::string("[") + letter + ']');
+    refuses(std::string("a = [1, ") + letter + "]");
+  }
+  CHECK_NOTHROW(load_settings({"h.toml", "# к\n[state]\ndir = '/к'\n", {}, {}}));
+  // A letter right after a line's final backslash and its blanks.
+  CHECK(load_settings({"h.toml", "[state]\ndir = \"\"\"/\\\n  к\"\"\"\n", {}, {}})
+            .settings.state.dir == "/к");
+  CHECK_NOTHROW(load_settings({"h.toml", "\ufeff[state]\ndir = '/x'\n", {}, {}}));
+}
+
+TEST_CASE("what the TOML library only asserts is an error at its line") {
+  try {
+    load_settings({"h.toml", "[log]\nlevel = 'info'\n\n[[[x]]\n[pool]\n", {}, {}});
+    FAIL("accepted");
+  } catch (const SettingsError& error) {
+    REQUIRE(error.diagnostics.size() == 1);
+    CHECK(render(error.diagnostics[0], false) ==
+          "h.toml:4:1: error: this line is not TOML\n    4 | [[[x]]\n      | ^");
+  }
+}
+
 TEST_CASE("odd keys and long lines are shown safely") {
   refuses("\"a\\u0000b\\u001b[31m\" = 1");
   refuses("\"" + repeated("x", 1'000'000) + "\" = 1");

@@ -3,18 +3,39 @@
 #include "blueprint/decode.h"
 #include "settings/field_path.h"
 #include "settings/toml_guard.h"
+#include "settings/toml_library.h"
 
-#define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 1
-#include <toml++/toml.h>
-
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace hearth::settings {
 namespace {
 
 namespace json = boost::json;
 using blueprint::Path;
+
+bool trips_an_assertion(std::string_view text) {
+  try {
+    static_cast<void>(toml::parse(text));
+    return false;
+  } catch (const TomlAssertion&) {
+    return true;
+  } catch (const toml::parse_error&) {
+    return false;
+  }
+}
+
+// toml++ does not say where it was; the shortest beginning of the text that trips it, does.
+std::size_t line_of_assertion(std::string_view text) {
+  std::vector<std::size_t> line_ends;
+  for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1))
+    line_ends.push_back(at + 1);
+  const auto found = std::partition_point(line_ends.begin(), line_ends.end(), [&](std::size_t end) {
+    return !trips_an_assertion(text.substr(0, end));
+  });
+  return static_cast<std::size_t>(found - line_ends.begin()) + 1;
+}
 
 toml::table parse(const SourceText& source, const std::string& file_name) {
   if (auto too_deep = find_excessive_nesting(source.text())) {
@@ -26,6 +47,13 @@ toml::table parse(const SourceText& source, const std::string& file_name) {
   }
   try {
     return toml::parse(source.text(), file_name);
+  } catch (const TomlAssertion&) {
+    const std::size_t line = line_of_assertion(source.text());
+    throw SettingsError({{.file = file_name,
+                          .line = line,
+                          .column = 1,
+                          .message = "this line is not TOML",
+                          .source_line = source.showable_line(line)}});
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
     throw SettingsError({{.file = file_name,
