@@ -5,7 +5,10 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
+
+#include <sys/socket.h>
+
+#include <cerrno>
 
 namespace hearth {
 namespace {
@@ -31,11 +34,21 @@ Task<std::size_t> DescriptorStream::read_some(std::span<char> into) {
   co_return error ? 0 : size;
 }
 
+// Not asio::async_write: on a descriptor that uses writev, and writing to a sandbox that has just
+// died would end this process with SIGPIPE.
 Task<> DescriptorStream::write(std::string_view bytes) {
-  const auto [error, size] =
-      co_await asio::async_write(descriptor_, asio::buffer(bytes.data(), bytes.size()), as_result);
-  rethrow_cancellation(error);
-  if (error) throw OsError("write to the sandbox", error.value());
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(descriptor_.native_handle(), bytes.data(), bytes.size(),
+                                MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno == EAGAIN) {
+      const auto [error] = co_await descriptor_.async_wait(descriptor_.wait_write, as_result);
+      rethrow_cancellation(error);
+    } else if (errno != EINTR) {
+      throw OsError("write to the sandbox");
+    }
+  }
 }
 
 }  // namespace hearth

@@ -23,7 +23,7 @@ class ByteStream {
   virtual Task<> write(std::string_view bytes) = 0;
 };
 
-// A socket or one that behaves like it. Two tasks may use it at once, one reading and one writing.
+// A stream socket. Two tasks may use it at once, one reading and one writing.
 class DescriptorStream : public ByteStream {
  public:
   DescriptorStream(const asio::any_io_executor& executor, os::UniqueFd fd);
