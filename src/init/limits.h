@@ -20,5 +20,6 @@ inline constexpr std::chrono::milliseconds cancel_grace{500};
 inline constexpr std::chrono::milliseconds sweep_interval{10};
 inline constexpr std::chrono::seconds sweep_patience{5};
 inline constexpr int max_prepare_attempts = 3;
+inline constexpr int max_reaped_at_once = 256;
 
 }  // namespace hearth::init

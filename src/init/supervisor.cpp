@@ -21,11 +21,11 @@ os::UniqueFd open_signals() {
   sigset_t wanted;
   sigfillset(&wanted);
   // Everything is blocked: nothing anybody sends may interrupt PID 1. What it wants to know it
-  // reads.
+  // reads, and that is only who ended. No signal is a request: a script can send any of them, and
+  // with a full signal queue nobody can tell where one came from. The host hangs up, or kills.
   if (::sigprocmask(SIG_SETMASK, &wanted, nullptr) != 0) throw OsError("block signals");
   sigemptyset(&wanted);
   sigaddset(&wanted, SIGCHLD);
-  sigaddset(&wanted, SIGTERM);
   os::UniqueFd fd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd) throw OsError("open signalfd");
   return fd;
@@ -51,7 +51,7 @@ int Supervisor::run() {
     std::vector<pollfd> polled = interests();
     if (::poll(polled.data(), polled.size(), patience_ms(Clock::now())) < 0 && errno != EINTR)
       throw OsError("poll");
-    if (ready_for(polled, signals_.get())) handle_signals();
+    if (more_to_reap_ || ready_for(polled, signals_.get())) handle_signals();
     if (ready_for(polled, host_.read_fd())) handle_requests();
     if (harness_.control_fd() >= 0 && ready_for(polled, harness_.control_fd())) handle_harness();
     if (preparing_ && ready_for(polled, preparing_->emit_fd())) watch_preparation();
@@ -84,8 +84,9 @@ std::vector<pollfd> Supervisor::interests() const {
 }
 
 int Supervisor::patience_ms(Clock::time_point now) const {
+  if (more_to_reap_) return 0;
   Clock::time_point wake = Clock::time_point::max();
-  if (turn_ && turn_->started() && !turn_->must_die()) wake = turn_->kill_at();
+  if (turn_ && turn_->started() && !turn_->must_die() && !worker_is_over_) wake = turn_->kill_at();
   if (sweeping_since_) wake = std::min(wake, next_sweep_);
   if (wake == Clock::time_point::max()) return -1;
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(wake - now).count();
@@ -94,18 +95,24 @@ int Supervisor::patience_ms(Clock::time_point now) const {
 }
 
 void Supervisor::handle_signals() {
+  // Once, not until it is empty: scripts may send SIGCHLD as fast as we read.
   signalfd_siginfo info{};
-  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))
-    if (info.ssi_signo == SIGTERM) exit_code_ = 0;
+  if (::read(signals_.get(), &info, sizeof info) < 0 && errno != EAGAIN)
+    throw OsError("read signals");
   reap();
 }
 
+// A few at a time: a swarm may end as fast as we reap, and the clock must be looked at.
 void Supervisor::reap() {
-  while (true) {
+  more_to_reap_ = true;
+  for (int reaped = 0; reaped < max_reaped_at_once; ++reaped) {
     int status = 0;
     rusage usage{};
     const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
-    if (pid <= 0) return;
+    if (pid <= 0) {
+      more_to_reap_ = false;
+      return;
+    }
     if (pid == harness_.pid()) {
       harness_ended();
     } else {

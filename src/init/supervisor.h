@@ -87,6 +87,7 @@ class Supervisor {
   int prepare_attempts_ = 0;
   bool interactive_lost_ = false;  // it ended between two steps
 
+  bool more_to_reap_ = false;
   std::optional<Turn> turn_;
   bool worker_is_over_ = false;  // the turn's worker was reaped
   bool resetting_ = false;
