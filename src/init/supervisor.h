@@ -65,6 +65,7 @@ class Supervisor {
 
   // ---- a turn, and what follows it
   void start_turn(Clock::time_point now);
+  void resume_strangers() const;
   void advance_turn(Clock::time_point now);
   void end_turn(Clock::time_point now);
   void advance_reset(Clock::time_point now);
@@ -85,6 +86,7 @@ class Supervisor {
   std::optional<Worker> interactive_;  // keeps the namespace between steps
   std::optional<Worker> plan_;         // runs the turn, if it is not the interactive one
   int prepare_attempts_ = 0;
+  std::string prepare_failure_;    // the harness's word on the last attempt
   bool interactive_lost_ = false;  // it ended between two steps
 
   bool more_to_reap_ = false;

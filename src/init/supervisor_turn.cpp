@@ -1,4 +1,5 @@
 // The part of Supervisor that makes workers, gives them turns and sees to their end.
+#include "base/error.h"
 #include "init/limits.h"
 #include "init/supervisor.h"
 #include "wire/encode.h"
@@ -73,16 +74,17 @@ Supervisor::WipedDirectory::WipedDirectory(std::string where)
     : path(std::move(where)), mode(mode_of(path)) {}
 
 void Supervisor::handle_harness() {
-  const std::optional<HarnessMessage> message = harness_.receive();
+  std::optional<HarnessMessage> message = harness_.receive();
   if (!message) return;
   if (const auto* ready = std::get_if<HarnessReady>(&*message)) {
     ready_ = wire::Ready{ready->python, ready->version};
     prepare_worker();
   } else if (const auto* failed = std::get_if<HarnessFailed>(&*message)) {
     give_up(failed->message, failed->traceback);
-  } else if (const auto* refusal = std::get_if<PrepareFailed>(&*message)) {
-    preparing_.reset();
-    give_up("the harness cannot fork: " + refusal->message);
+  } else if (auto* refusal = std::get_if<PrepareFailed>(&*message)) {
+    // Perhaps about one that a reset has killed half made; then the harness can well fork.
+    prepare_failure_ = std::move(refusal->message);
+    if (std::exchange(preparing_, std::nullopt)) prepare_worker();
   }
 }
 
@@ -91,23 +93,30 @@ void Supervisor::harness_ended() {
   if (ready_ || !was_ready_) give_up("the harness ended before it was ready");
 }
 
-void Supervisor::prepare_worker() {
+void Supervisor::prepare_worker() try {
   if (++prepare_attempts_ > max_prepare_attempts)
-    return give_up("workers end before they are prepared");
+    return give_up("no worker can be prepared: " +
+                   (prepare_failure_.empty() ? "they end at once" : prepare_failure_));
   preparing_ = harness_.prepare();
+} catch (const OsError& error) {
+  // Most likely the harness was killed and not yet reaped. What a turn said last must get out.
+  give_up(error.what());
 }
 
 void Supervisor::watch_preparation() {
   PreparationSink sink;
   preparing_->pump(sink);
-  if (sink.pid > 0) {
+  // One that was killed right after its word, and reaped before we read it, would never be missed.
+  const bool was_killed = sink.pid > 0 && ::kill(sink.pid, 0) != 0;
+  if (sink.pid > 0 && !was_killed) {
     preparing_->pid = sink.pid;
     preparing_->holder = sink.holder;
     preparing_->cpu_seconds = cpu_seconds_of(sink.pid);
     prepared_ = std::exchange(preparing_, std::nullopt);
     prepare_attempts_ = 0;
+    prepare_failure_.clear();
     announce_prepared();
-  } else if (preparing_->emit_fd() < 0) {
+  } else if (was_killed || preparing_->emit_fd() < 0) {
     preparing_.reset();
     if (harness_.alive()) prepare_worker();
   }
@@ -167,11 +176,13 @@ void Supervisor::advance() {
 void Supervisor::start_turn(Clock::time_point now) {
   std::optional<Worker>& worker = turn_->interactive() ? interactive_ : plan_;
   const bool fresh = !worker;
+  // No turn runs while the harness forks: its end would kill whoever is not yet known by number.
+  if (preparing_) return resume_strangers();
   if (fresh && !prepared_) {
     if (!harness_.alive()) {
       turn_->refuse(wire::Ending::refused, "SandboxFailed", "the harness has ended");
       turn_.reset();
-    } else if (!preparing_ && was_ready_) {
+    } else if (was_ready_) {
       prepare_worker();
     }
     return;
@@ -180,8 +191,14 @@ void Supervisor::start_turn(Clock::time_point now) {
   if (turn_->interactive() && std::exchange(interactive_lost_, false))
     host_.send({turn_->request().execution_id,
                 wire::Log{"warning", "the process with the earlier steps' variables has ended"}});
+  ::kill(worker->pid, SIGCONT);
   turn_->start(now, worker->cpu_seconds);
   worker->queue_request(wire::encode(wire::Request(turn_->request())));
+}
+
+// A process that an earlier step left running may have stopped what this turn waits for.
+void Supervisor::resume_strangers() const {
+  if (interactive_) ::kill(-1, SIGCONT);
 }
 
 void Supervisor::advance_turn(Clock::time_point now) {
