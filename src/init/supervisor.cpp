@@ -86,7 +86,7 @@ std::vector<pollfd> Supervisor::interests() const {
 int Supervisor::patience_ms(Clock::time_point now) const {
   if (more_to_reap_) return 0;
   Clock::time_point wake = Clock::time_point::max();
-  if (turn_ && turn_->started() && !turn_->must_die() && !worker_is_over_) wake = turn_->kill_at();
+  if (turn_ && turn_->started() && !turn_->must_die() && !worker_is_over_) wake = turn_->wake_at();
   if (sweeping_since_) wake = std::min(wake, next_sweep_);
   if (wake == Clock::time_point::max()) return -1;
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(wake - now).count();
@@ -165,7 +165,8 @@ void Supervisor::accept(const wire::CancelRequest& request) {
     return;
   }
   turn_->cancel(Clock::now());
-  ::kill(turn_worker().pid, SIGINT);
+  // Once reaped, its number may already be a stranger's.
+  if (!worker_is_over_) ::kill(turn_worker().pid, SIGINT);
 }
 
 void Supervisor::accept(const wire::ResetRequest& /*request*/) {

@@ -204,6 +204,7 @@ void Supervisor::resume_strangers() const {
 void Supervisor::advance_turn(Clock::time_point now) {
   if (turn_worker().request_pending()) turn_worker().flush_request();
   if (host_.backlog() < max_host_backlog_bytes) turn_worker().pump(*turn_);
+  if (turn_->take_second_interrupt(now) && !worker_is_over_) ::kill(turn_worker().pid, SIGINT);
   if (now >= turn_->kill_at() && !worker_is_over_) turn_->out_of_time();
   if (worker_is_over_) {
     end_turn(now);

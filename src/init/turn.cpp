@@ -52,8 +52,14 @@ void Turn::start(Clock::time_point now, double cpu_seconds_before) {
 }
 
 void Turn::cancel(Clock::time_point now) {
-  cancel_requested_ = true;
+  if (!std::exchange(cancel_requested_, true)) interrupt_again_at_ = now + cancel_grace / 2;
   kill_at_ = std::min(kill_at_, now + cancel_grace);
+}
+
+bool Turn::take_second_interrupt(Clock::time_point now) {
+  if (now < interrupt_again_at_) return false;
+  interrupt_again_at_ = Clock::time_point::max();
+  return true;
 }
 
 void Turn::end_because(wire::Ending reason) {
@@ -70,6 +76,7 @@ void Turn::add_reaped_usage(const rusage& usage) {
 
 void Turn::process_ended(int wait_status, const rusage& usage) {
   wait_status_ = wait_status;
+  ended_at_ = Clock::now();
   peak_memory_bytes_ = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
   add_reaped_usage(usage);
 }
@@ -151,9 +158,13 @@ wire::Ending Turn::ending() const {
   // process that had to be killed is worth nothing.
   if (forced_ending_ && (*forced_ending_ == Ending::output_limit || !claim_counts))
     return *forced_ending_;
+  // The alarm also ends a process that has no Python left to say so: one that executed another
+  // program, or closed its pipes.
+  if ((claim_counts ? claimed_at_ : ended_at_) >= deadline_) return Ending::timed_out;
+  // It was asked to end, and what is no Python any more ends without a word.
+  if (!claim_counts && cancel_requested_) return Ending::cancelled;
   if (!claim_counts)
     return process_is_over && WIFSIGNALED(*wait_status_) ? Ending::signalled : Ending::exited;
-  if (claimed_at_ >= deadline_) return Ending::timed_out;
   if (*claim_ == Claim::completed) return Ending::completed;
   return *claim_ == Claim::cancelled && cancel_requested_ ? Ending::cancelled : Ending::failed;
 }

@@ -8,6 +8,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -32,12 +33,16 @@ class Turn : public OutputSink {
   // When init acts by itself: the deadline with its grace, or the end of a cancelled script's
   // patience.
   Clock::time_point kill_at() const { return kill_at_; }
+  Clock::time_point wake_at() const { return std::min(kill_at_, interrupt_again_at_); }
 
   void on_text(Stream stream, std::string_view bytes) override;
   void on_record(std::string_view json) override;
   void on_malformed_record() override { ++malformed_records_; }
 
   void cancel(Clock::time_point now);
+  // Whether the interrupt is to be repeated, once: the first may have come before the worker was
+  // ready for it, and then it was lost.
+  bool take_second_interrupt(Clock::time_point now);
   // The first reason to end it counts; the later ones are consequences.
   void end_because(wire::Ending reason);
   void out_of_time();
@@ -66,11 +71,13 @@ class Turn : public OutputSink {
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point kill_at_ = Clock::time_point::max();
   bool cancel_requested_ = false;
+  Clock::time_point interrupt_again_at_ = Clock::time_point::max();
   std::optional<wire::Ending> forced_ending_;
   std::optional<Claim> claim_;
   Clock::time_point claimed_at_{};
   bool muted_ = false;
   std::optional<int> wait_status_;
+  Clock::time_point ended_at_{};
   bool error_sent_ = false;
   std::uint64_t malformed_records_ = 0;
   std::uint64_t output_bytes_ = 0;
