@@ -10,9 +10,11 @@ target_compile_definitions(hearth_logging INTERFACE FMT_HEADER_ONLY SPDLOG_FMT_E
 target_link_libraries(hearth_logging INTERFACE Threads::Threads)
 find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(doctest)
-find_package(rapidcheck)
-find_package(benchmark)
+if(NOT HEARTH_FUZZ)  # there, only the fuzz targets are built
+  find_package(doctest)
+  find_package(rapidcheck)
+  find_package(benchmark)
+endif()
 
 # Asio, with its macros in one place: they must be the same in every file.
 add_library(hearth_asio INTERFACE)

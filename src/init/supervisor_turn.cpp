@@ -233,6 +233,7 @@ void Supervisor::end_turn(Clock::time_point now) {
   kill_holder(worker);
   (turn_->interactive() ? interactive_ : plan_).reset();
   turn_.reset();
+  worker_is_over_ = false;
 }
 
 std::vector<pid_t> Supervisor::spared_pids() const {
