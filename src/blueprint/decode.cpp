@@ -18,12 +18,6 @@ std::string joined(const std::vector<std::string>& words) {
 
 }  // namespace
 
-std::string Path::text() const {
-  const std::string before = parent == nullptr ? std::string() : parent->text();
-  if (is_element) return element_of(before, index);
-  return parent == nullptr && key.empty() ? before : member_of(before, key);
-}
-
 std::string_view kind_of(const json::value& value) {
   switch (value.kind()) {
     case json::kind::null:

@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "blueprint/fields.h"
+#include "blueprint/path.h"
 #include "blueprint/problem.h"
 
 #include <boost/json/value.hpp>
@@ -15,19 +16,6 @@
 #include <vector>
 
 namespace hearth::blueprint {
-
-// Where in the tree a value stands. Links to its parent, which must outlive it: turned into text
-// only when there is a problem.
-struct Path {
-  const Path* parent = nullptr;
-  std::string_view key;
-  std::size_t index = 0;  // of an element, when `key` is empty and `is_element`
-  bool is_element = false;
-
-  Path member(std::string_view name) const { return {this, name, 0, false}; }
-  Path element(std::size_t position) const { return {this, {}, position, true}; }
-  std::string text() const;
-};
 
 // "an integer", "a table", ...: what stands where something else was expected.
 std::string_view kind_of(const boost::json::value& value);

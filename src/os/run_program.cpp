@@ -49,6 +49,8 @@ class SpawnSettings {
     ::posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions_, errors, STDERR_FILENO);
+    // Ours are close-on-exec; what others left open in this process is not the program's either.
+    ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
     sigset_t none;
     sigset_t all;
     ::sigemptyset(&none);

@@ -3,7 +3,10 @@
 #include "base/error.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
@@ -78,8 +81,13 @@ TEST_CASE("a program that a signal ends says which") {
   CHECK_FALSE(result.succeeded());
 }
 
-TEST_CASE("nothing of ours but the three streams is open in a program") {
+TEST_CASE("nothing but the three streams is open in a program") {
+  const int careless = ::fcntl(STDERR_FILENO, F_DUPFD, 50);  // without close-on-exec
   const os::ProgramResult result =
-      os::run_program({.program = "sh", .arguments = {"-c", "ls -l /proc/$$/fd | grep -c socket"}});
-  CHECK(result.output == "1\n");
+      os::run_program({.program = "sh", .arguments = {"-c", "echo /proc/$$/fd/*"}});
+  ::close(careless);
+  CHECK(result.output.find("/fd/2") != std::string::npos);
+  CHECK(result.output.find("/fd/" + std::to_string(careless)) == std::string::npos);
+  // The shell itself opens one to look.
+  CHECK(std::count(result.output.begin(), result.output.end(), ' ') <= 3);
 }

@@ -10,8 +10,6 @@
 namespace hearth::registry {
 namespace {
 
-constexpr std::size_t most_source_bytes = 1'048'576;
-
 std::string joined(const std::vector<ToolProblem>& problems) {
   std::string text;
   for (const ToolProblem& problem : problems) {

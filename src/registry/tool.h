@@ -20,6 +20,8 @@ struct Tool {
   std::string origin() const { return file.empty() ? "<tool " + config.name + '>' : file; }
 };
 
+inline constexpr std::size_t most_source_bytes = 1'048'576;
+
 // OsError when the file cannot be read, Error when it is larger than any tool should be.
 Tool tool_from_file(blueprint::ToolConfig config, const std::filesystem::path& file);
 

@@ -94,6 +94,10 @@ std::vector<ToolProblem> ToolRegistry::registration_problems(const std::vector<T
     if (tools_.contains(tool.config.name) || !names.insert(tool.config.name).second)
       problems.push_back(
           problem_of(tool, index, "name", "is registered already: " + in_quotes(tool.config.name)));
+    if (tool.source.size() > most_source_bytes)
+      problems.push_back(problem_of(
+          tool, index, "source",
+          "is larger than the " + std::to_string(most_source_bytes) + " bytes a tool may have"));
     for (std::size_t at = 0; at < tool.config.sandboxes.size(); ++at) {
       const std::string& sandbox = tool.config.sandboxes[at];
       if (sandboxes_.contains(sandbox)) continue;
@@ -108,6 +112,7 @@ std::vector<ToolProblem> ToolRegistry::registration_problems(const std::vector<T
 std::vector<ToolProblem> ToolRegistry::source_problems(const std::vector<Tool>& tools) const {
   std::vector<CompileJob> jobs;
   for (std::size_t index = 0; index < tools.size(); ++index) {
+    if (tools[index].source.size() > most_source_bytes) continue;
     CompileJob job{&tools[index], index, {}};
     bool found = false;
     for (const std::string& name : tools[index].config.sandboxes) {

@@ -146,6 +146,16 @@ TEST_CASE("tools with taken names, unknown sandboxes or bad metadata are refused
         "\"not-a-name\"\n");
 }
 
+TEST_CASE("a source of more than a mebibyte is refused") {
+  ToolRegistry registry = with_sandboxes({"a"});
+  const auto problems = problems_of_registering(
+      registry, {text_tool("fits", '#' + std::string(most_source_bytes - 1, 'x')),
+                 text_tool("large", '#' + std::string(most_source_bytes, 'x'))});
+  REQUIRE(problems.size() == 1);
+  CHECK(to_string(problems[0]) ==
+        "tool \"large\": source is larger than the 1048576 bytes a tool may have");
+}
+
 TEST_CASE("without Python on the machine tools are registered unchecked") {
   for (const char* python : {"hearth-no-such-python", "/etc/passwd"}) {
     ToolRegistry registry({.python = python});
