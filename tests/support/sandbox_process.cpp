@@ -1,5 +1,6 @@
 #include "tests/support/sandbox_process.h"
 
+#include "async/within.h"
 #include "base/error.h"
 #include "tests/support/run_task.h"
 
@@ -12,6 +13,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -39,9 +41,13 @@ std::vector<std::string> python_mounts() {
 
 std::vector<std::string> command_line(const SandboxOptions& options,
                                       const std::filesystem::path& tools) {
-  std::vector<std::string> words = {
-      "bwrap",      "--unshare-user",    "--unshare-pid", "--unshare-ipc", "--unshare-net",
-      "--as-pid-1", "--die-with-parent", "--clearenv",    "--cap-drop",    "ALL"};
+  std::vector<std::string> words = {"bwrap",         "--unshare-user",
+                                    "--uid",         "1000",
+                                    "--gid",         "1000",
+                                    "--unshare-pid", "--unshare-ipc",
+                                    "--unshare-net", "--as-pid-1",
+                                    "--clearenv",    "--cap-drop",
+                                    "ALL",           "--die-with-parent"};
   const auto add = [&words](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);
   };
@@ -49,10 +55,14 @@ std::vector<std::string> command_line(const SandboxOptions& options,
        "/lib64"});
   add({"--symlink", "usr/bin", "/bin", "--ro-bind", "/etc", "/etc", "--proc", "/proc", "--dev",
        "/dev"});
-  add({"--tmpfs", "/tmp", "--tmpfs", "/workspace", "--ro-bind", tools.string(), "/tools"});
+  add({"--tmpfs", "/dev/shm", "--tmpfs", "/tmp", "--tmpfs", "/workspace"});
+  add({"--ro-bind", tools.string(), "/tools"});
   add({"--dir", "/hearth", "--ro-bind", HEARTH_INIT, "/hearth/init"});
   add({"--ro-bind", HEARTH_HARNESS, "/hearth/executor_harness.py"});
   for (const std::string& word : python_mounts()) words.push_back(word);
+  // Nothing but what a reset empties can be written to. Of /proc it is the kernel's settings that
+  // matter: when root runs the tests, they would be the machine's.
+  add({"--remount-ro", "/", "--remount-ro", "/dev", "--remount-ro", "/proc"});
   add({"--setenv", "PATH", "/usr/bin", "--setenv", "HOME", "/workspace", "--setenv", "LANG",
        "C.UTF-8"});
   for (const auto& [name, value] : options.environment) add({"--setenv", name, value});
@@ -110,11 +120,20 @@ void SandboxProcess::kill() const {
   ::kill(pid_, SIGKILL);
 }
 
-std::uint64_t SandboxProcess::init_peak_memory_bytes() const {
-  const std::string bwrap = "/proc/" + std::to_string(pid_);
+pid_t SandboxProcess::init_pid() const {
+  const std::string self = std::to_string(pid_);
+  std::ifstream children("/proc/" + self + "/task/" + self + "/children");
   pid_t init = 0;
-  std::ifstream(bwrap + "/task/" + std::to_string(pid_) + "/children") >> init;
-  std::ifstream status("/proc/" + std::to_string(init) + "/status");
+  if (!(children >> init)) throw Error("bwrap has no child");
+  return init;
+}
+
+void SandboxProcess::signal_init(int number) const {
+  if (::kill(init_pid(), number) != 0) throw OsError("signal init");
+}
+
+std::uint64_t SandboxProcess::init_peak_memory_bytes() const {
+  std::ifstream status("/proc/" + std::to_string(init_pid()) + "/status");
   std::uint64_t kilobytes = 0;
   for (std::string word; status >> word;)
     if (word == "VmHWM:") status >> kilobytes;
@@ -125,8 +144,17 @@ execution::SandboxControls SandboxProcess::controls() {
   return {.kill = [this] { kill(); }, .memory_limit_hit = [] { return false; }};
 }
 
+wire::RunRequest request_for(std::string script, double timeout_seconds, wire::Mode mode) {
+  wire::RunRequest request;
+  request.script = std::move(script);
+  request.timeout_seconds = timeout_seconds;
+  request.mode = mode;
+  return request;
+}
+
 Sandbox::Sandbox(SandboxOptions options)
-    : process_(loop_, std::move(options)), executor_(process_.channel(), process_.controls()) {
+    : process_(loop_, options),
+      executor_(process_.channel(), process_.controls(), {.host_grace = options.host_grace}) {
   ready = run_task(loop_, process_.channel().await_ready(30s));
 }
 
@@ -136,18 +164,29 @@ execution::ExecutionResult Sandbox::run(wire::RunRequest request,
 }
 
 execution::ExecutionResult Sandbox::run(const std::string& script, double timeout_seconds) {
-  wire::RunRequest request;
-  request.script = script;
-  request.timeout_seconds = timeout_seconds;
-  return run(std::move(request));
+  return run(request_for(script, timeout_seconds));
 }
 
 execution::ExecutionResult Sandbox::step(const std::string& script, double timeout_seconds) {
-  wire::RunRequest request;
-  request.script = script;
-  request.timeout_seconds = timeout_seconds;
-  request.mode = wire::Mode::interactive;
-  return run(std::move(request));
+  return run(request_for(script, timeout_seconds, wire::Mode::interactive));
+}
+
+execution::ExecutionResult Sandbox::run(wire::RunRequest request, Events& events) {
+  return run(std::move(request), [&events](const wire::Event& event) { events.push_back(event); });
+}
+
+execution::ExecutionResult Sandbox::run_and_cancel(
+    wire::RunRequest request, const std::function<bool(const wire::Event&)>& is_due) {
+  std::exception_ptr failure;
+  bool asked = false;
+  const auto on_event = [&](const wire::Event& event) {
+    if (asked || !is_due(event)) return;
+    asked = true;
+    asio::co_spawn(loop_, executor_.cancel(), [&](std::exception_ptr error) { failure = error; });
+  };
+  execution::ExecutionResult result = run(std::move(request), on_event);
+  if (failure) std::rethrow_exception(failure);
+  return result;
 }
 
 wire::ResetDone Sandbox::reset() { return run_task(loop_, process_.channel().reset(10s)); }
@@ -160,10 +199,32 @@ Task<wire::Event> exchange_line(SandboxProcess& process, std::string line) {
   co_return std::move(received.event);
 }
 
+Task<> read_raw_lines(ByteStream& stream, std::string bytes, std::string last,
+                      std::vector<std::string>& lines) {
+  co_await stream.write(bytes);
+  wire::LineReader reader(std::size_t{16} << 20);
+  std::array<char, 4096> chunk{};
+  while (true) {
+    const std::size_t size = co_await stream.read_some(chunk);
+    if (size == 0) throw IncompleteRead("the sandbox's stream ended");
+    reader.append({chunk.data(), size});
+    while (const auto line = reader.next()) {
+      lines.emplace_back(line->text);
+      if (lines.back().find(last) != std::string::npos) co_return;
+    }
+  }
+}
+
 }  // namespace
 
 wire::Event Sandbox::exchange(const std::string& line) {
   return run_task(loop_, exchange_line(process_, line));
+}
+
+std::vector<std::string> Sandbox::raw_exchange(const std::string& bytes, const std::string& last) {
+  std::vector<std::string> lines;
+  run_task(loop_, within(30s, read_raw_lines(process_.stream(), bytes, last, lines)));
+  return lines;
 }
 
 }  // namespace hearth::test

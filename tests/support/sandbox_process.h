@@ -10,7 +10,9 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,6 +24,9 @@ struct SandboxOptions {
   std::vector<std::string> harness_arguments = {};
   std::map<std::string, std::string> environment = {};  // of init
   std::string harness = "";                             // another program in place of the harness
+  // Long enough that on a busy machine it is init that ends a turn: the host's own limit has tests
+  // of its own.
+  std::chrono::milliseconds host_grace{30'000};
 };
 
 class SandboxProcess {
@@ -36,16 +41,22 @@ class SandboxProcess {
   execution::SandboxControls controls();
   void kill() const;
   bool was_killed() const { return killed_; }
+  void signal_init(int number) const;  // from outside
   // Init's, as the machine sees it.
   std::uint64_t init_peak_memory_bytes() const;
 
  private:
+  pid_t init_pid() const;
+
   TemporaryDirectory tools_;
   std::unique_ptr<SandboxChannel> channel_;
   ByteStream* stream_ = nullptr;
   pid_t pid_ = 0;
   mutable bool killed_ = false;
 };
+
+wire::RunRequest request_for(std::string script, double timeout_seconds = 20,
+                             wire::Mode mode = wire::Mode::plan);
 
 // A sandbox that is ready, and turns on it, without a loop in sight.
 class Sandbox {
@@ -57,9 +68,16 @@ class Sandbox {
                                  execution::ScriptExecutor::OnEvent on_event = {});
   execution::ExecutionResult run(const std::string& script, double timeout_seconds = 20);
   execution::ExecutionResult step(const std::string& script, double timeout_seconds = 20);
+  // The same with all its events, and with its cancellation once one of them `is_due`.
+  using Events = std::vector<wire::Event>;
+  execution::ExecutionResult run(wire::RunRequest request, Events& events);
+  execution::ExecutionResult run_and_cancel(wire::RunRequest request,
+                                            const std::function<bool(const wire::Event&)>& is_due);
   wire::ResetDone reset();
   // One line to init as it is, and the next event.
   wire::Event exchange(const std::string& line);
+  // Bytes to init as they are, and all its lines up to the one that contains `last`.
+  std::vector<std::string> raw_exchange(const std::string& bytes, const std::string& last);
 
   SandboxProcess& process() { return process_; }
   asio::io_context& loop() { return loop_; }
