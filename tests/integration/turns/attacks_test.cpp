@@ -1,6 +1,7 @@
 // Scripts that turn against the processes around them. After each of them either the next turn is
 // clean or the sandbox is gone; never anything in between.
 #include "tests/support/clean_turn.h"
+#include "tests/support/process_script.h"
 #include "tests/support/run_task.h"
 #include "tests/support/sandbox_process.h"
 
@@ -14,12 +15,12 @@ namespace {
 
 // The pids of harness and workers other than the script's own, once there are `count` of them and
 // they sleep: then they are prepared.
-constexpr const char* find_others = R"py(
-import os, signal, time
+const std::string find_others = std::string(list_processes) + R"py(
+import signal, time
 def state(pid): return open('/proc/%d/stat' % pid).read().rsplit(')', 1)[1].split()[0]
 def others(count):
     while True:
-        pids = [int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) not in (1, os.getpid())]
+        pids = [pid for pid in processes() if pid not in (1, os.getpid())]
         try:
             if len(pids) == count and all(state(pid) == 'S' for pid in pids): return sorted(pids)
         except OSError: pass
@@ -157,7 +158,7 @@ TEST_CASE("a script that kills its harness gets its verdict and the sandbox ends
   for (const std::string number : {"signal.SIGKILL", "signal.SIGTERM"}) {
     CAPTURE(number);
     Sandbox sandbox;
-    const auto result = sandbox.run(std::string(find_others) + "os.kill(others(1)[0], " + number +
+    const auto result = sandbox.run(find_others + "os.kill(others(1)[0], " + number +
                                     ")\nprint('killed it')\nemit_result('kept')");
     CHECK(result.verdict == Verdict::ok);
     CHECK(result.stdout_text == "killed it\n");
@@ -180,7 +181,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 TEST_CASE("a step that kills the harness ends the sandbox, not the host's patience") {
   Sandbox sandbox;
-  const auto result = sandbox.step(std::string(find_others) + "os.kill(others(1)[0], 9)\nn = 1");
+  const auto result = sandbox.step(find_others + "os.kill(others(1)[0], 9)\nn = 1");
   CHECK(result.verdict == Verdict::ok);
   // A step that was already there when the end was noticed may still have run.
   Verdict verdict = Verdict::ok;
@@ -192,7 +193,7 @@ TEST_CASE("a step that kills the harness ends the sandbox, not the host's patien
 TEST_CASE("a step that stops harness and prepared worker does not stop the next turn") {
   Sandbox sandbox;
   CHECK(sandbox.step("n = 1").verdict == Verdict::ok);
-  const auto result = sandbox.step(std::string(find_others) + R"py(
+  const auto result = sandbox.step(find_others + R"py(
 for pid in others(2): os.kill(pid, signal.SIGSTOP)
 print('stopped two')
 )py");
@@ -206,7 +207,7 @@ TEST_CASE("a step that kills the prepared worker does not harm the next turn") {
   CHECK(sandbox.step("n = 1").verdict == Verdict::ok);
   for (int round = 0; round < 5; ++round) {
     // Gone from /proc means that init has seen its end.
-    const auto killer = sandbox.step(std::string(find_others) + R"py(
+    const auto killer = sandbox.step(find_others + R"py(
 victim = others(2)[-1]
 os.kill(victim, signal.SIGKILL)
 while os.path.exists('/proc/%d' % victim): time.sleep(0.001)
@@ -219,7 +220,7 @@ while os.path.exists('/proc/%d' % victim): time.sleep(0.001)
 TEST_CASE("init, harness and prepared worker cannot be read, written or traced") {
   Sandbox sandbox;
   CHECK(sandbox.step("n = 1").verdict == Verdict::ok);
-  const auto result = sandbox.step(std::string(find_others) + R"py(
+  const auto result = sandbox.step(find_others + R"py(
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 PTRACE_ATTACH, PTRACE_SEIZE, PIDFD_OPEN, PIDFD_GETFD = 16, 0x4206, 434, 438

@@ -1,5 +1,6 @@
 // INTERACTIVE: steps that share their variables for the length of a lease.
 #include "tests/support/clean_turn.h"
+#include "tests/support/process_script.h"
 #include "tests/support/run_task.h"
 #include "tests/support/sandbox_process.h"
 #include "wire/encode.h"
@@ -127,8 +128,8 @@ TEST_CASE("C2: variables that were lost between two steps are said to be at the 
   CHECK(last.verdict == Verdict::ok);
   // Init, the harness and the script itself: then the worker's end has been seen.
   CHECK(sandbox
-            .run("import os, time\nwhile sum(p.isdigit() for p in os.listdir('/proc')) > 3: "
-                 "time.sleep(0.001)")
+            .run(std::string(list_processes) +
+                 "import time\nwhile len(processes()) > 3: time.sleep(0.001)")
             .verdict == Verdict::ok);
   const auto next = sandbox.step("print('kept' in globals())");
   CHECK(next.stdout_text == "False\n");
@@ -229,7 +230,6 @@ TEST_CASE("what a step started in the background lives until the reset") {
         Verdict::ok);
   CHECK(value_of(sandbox, "child.poll()") == "None");
   CHECK(sandbox.reset().clean);
-  const auto processes = sandbox.run(
-      "import os\nprint(sorted(int(p) for p in os.listdir('/proc') if p.isdigit())[:-1])");
+  const auto processes = sandbox.run(std::string(list_processes) + "print(processes()[:-1])");
   CHECK(processes.stdout_text == "[1, 2]\n");
 }

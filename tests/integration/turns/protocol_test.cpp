@@ -1,5 +1,6 @@
 // The protocol as a host meets it: the real hearth-init, a real Python.
 #include "tests/support/clean_turn.h"
+#include "tests/support/process_script.h"
 #include "tests/support/run_task.h"
 #include "tests/support/sandbox_process.h"
 
@@ -42,10 +43,9 @@ wire::ScriptError refusal(Sandbox& sandbox, const std::string& line) {
   return *error;
 }
 
-constexpr const char* list_other_processes = R"py(
-import os
+const std::string list_other_processes = std::string(list_processes) + R"py(
 print(os.getpid())
-print(sorted(int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) != os.getpid()))
+print([pid for pid in processes() if pid != os.getpid()])
 )py";
 
 }  // namespace
