@@ -41,17 +41,18 @@ std::size_t OrderedOutput::pending_text_bytes() const {
   return text_[0].bytes.size() + text_[1].bytes.size();
 }
 
-void OrderedOutput::deliver(OutputSink& sink, bool emit_emptied) {
-  deliver_records(sink);
+bool OrderedOutput::deliver(OutputSink& sink, bool emit_emptied,
+                            const std::function<bool()>& read_more) {
+  const bool read_late = deliver_records(sink, read_more);
   // A record that is still being written may belong before the text. But a script could leave one
   // unfinished for ever, so the wait ends when the text grows large.
-  const bool record_pending = !emit_emptied || records_.inside_line();
-  if (record_pending && pending_text_bytes() < read_chunk_bytes) return;
-  deliver_all_text(sink);
+  const bool record_pending = read_late || !emit_emptied || records_.inside_line();
+  if (!record_pending || pending_text_bytes() >= read_chunk_bytes) deliver_all_text(sink);
+  return read_late;
 }
 
 void OrderedOutput::finish(OutputSink& sink) {
-  deliver_records(sink);
+  deliver_records(sink, [] { return false; });
   deliver_all_text(sink);
   for (const Stream stream : {Stream::out, Stream::err}) {
     std::string& rest = text_[static_cast<std::size_t>(stream)].bytes;
@@ -60,24 +61,39 @@ void OrderedOutput::finish(OutputSink& sink) {
   }
 }
 
-void OrderedOutput::deliver_records(OutputSink& sink) {
+bool OrderedOutput::deliver_records(OutputSink& sink, const std::function<bool()>& read_more) {
+  bool read_late = false;
   while (const std::optional<wire::LineReader::Line> line = records_.next()) {
     if (line->too_long) {
       sink.on_malformed_record();
     } else {
-      deliver_record(sink, line->text);
+      read_late = deliver_record(sink, line->text, read_more) || read_late;
     }
   }
+  return read_late;
 }
 
-void OrderedOutput::deliver_record(OutputSink& sink, std::string_view line) {
+bool OrderedOutput::deliver_record(OutputSink& sink, std::string_view line,
+                                   const std::function<bool()>& read_more) {
+  const auto malformed = [&sink] {
+    sink.on_malformed_record();
+    return false;
+  };
   const std::optional<std::uint64_t> out = take_number(line);
-  if (!out || !take_blank(line)) return sink.on_malformed_record();
+  if (!out || !take_blank(line)) return malformed();
   const std::optional<std::uint64_t> err = take_number(line);
-  if (!err || (!line.empty() && !take_blank(line))) return sink.on_malformed_record();
+  if (!err || (!line.empty() && !take_blank(line))) return malformed();
+  bool read_late = false;
+  while (lacks(*out, *err) && read_more()) read_late = true;
   deliver_text(sink, Stream::out, *out);
   deliver_text(sink, Stream::err, *err);
   if (!line.empty()) sink.on_record(line);
+  return read_late;
+}
+
+bool OrderedOutput::lacks(std::uint64_t out, std::uint64_t err) const {
+  return out > text_[0].delivered + text_[0].bytes.size() ||
+         err > text_[1].delivered + text_[1].bytes.size();
 }
 
 void OrderedOutput::deliver_text(OutputSink& sink, Stream stream, std::uint64_t up_to) {

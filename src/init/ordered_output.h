@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -34,8 +35,11 @@ class OrderedOutput {
 
   // Hands over what is known to be in order. Call it after reading stdout and stderr first and then
   // the emit pipe until it was empty: then no mark that belongs before the text can be missing.
-  // `emit_emptied` says whether it was.
-  void deliver(OutputSink& sink, bool emit_emptied);
+  // `emit_emptied` says whether it was. The other way round a record may speak of text that came
+  // between the two: then `read_more` is called, which adds what is there by now and says whether
+  // that was anything. True if that happened: what was read so late may have a mark before it that
+  // is not read yet, so it stays until the next call, which must follow.
+  bool deliver(OutputSink& sink, bool emit_emptied, const std::function<bool()>& read_more);
 
   // The writers are gone: everything, cut characters and lines included.
   void finish(OutputSink& sink);
@@ -47,8 +51,11 @@ class OrderedOutput {
     std::string bytes;
     std::uint64_t delivered = 0;
   };
-  void deliver_records(OutputSink& sink);
-  void deliver_record(OutputSink& sink, std::string_view line);
+  bool deliver_records(OutputSink& sink, const std::function<bool()>& read_more);
+  // Whether more had to be read for it.
+  bool deliver_record(OutputSink& sink, std::string_view line,
+                      const std::function<bool()>& read_more);
+  bool lacks(std::uint64_t out, std::uint64_t err) const;
   void deliver_text(OutputSink& sink, Stream stream, std::uint64_t up_to);
   void deliver_all_text(OutputSink& sink);
 

@@ -15,6 +15,7 @@ namespace {
 
 // A script that floods its records must not keep init from its clock.
 constexpr int max_emit_chunks_per_pump = 4;
+constexpr int max_rounds_per_pump = 8;
 
 void make_pipe(os::UniqueFd& read_end, os::UniqueFd& write_end) {
   std::array<int, 2> ends{};
@@ -38,9 +39,26 @@ Worker Worker::create(FarEnds& far_ends) {
 }
 
 bool Worker::pump(OutputSink& sink) {
-  // Text first, marks after: see OrderedOutput::deliver.
-  bool progress = read_text(stdout_, Stream::out);
-  progress = read_text(stderr_, Stream::err) || progress;
+  bool progress = false;
+  // Once is enough but for text that came while we looked. The last round takes no more, so that
+  // none stays behind.
+  for (int round = 1; round <= max_rounds_per_pump; ++round) {
+    // Text first, marks after: see OrderedOutput::deliver.
+    progress = read_texts() || progress;
+    const bool emptied = read_records(progress);
+    const bool is_last = round == max_rounds_per_pump;
+    if (!output_.deliver(sink, emptied, [&] { return !is_last && read_texts(); })) break;
+  }
+  return progress;
+}
+
+bool Worker::read_texts() {
+  const bool printed = read_text(stdout_, Stream::out);
+  return read_text(stderr_, Stream::err) || printed;
+}
+
+// Whether the emit pipe was emptied.
+bool Worker::read_records(bool& progress) {
   std::array<char, read_chunk_bytes> chunk;  // NOLINT: filled by read
   bool emptied = !emit_;
   for (int i = 0; i < max_emit_chunks_per_pump && !emptied; ++i) {
@@ -50,8 +68,7 @@ bool Worker::pump(OutputSink& sink) {
     if (result.ended) emit_.reset();
     emptied = result.emptied || result.bytes < chunk.size();
   }
-  output_.deliver(sink, emptied);
-  return progress;
+  return emptied;
 }
 
 bool Worker::read_text(os::UniqueFd& fd, Stream stream) {

@@ -45,7 +45,9 @@ class Worker {
   bool request_pending() const { return !request_.empty(); }
 
  private:
+  bool read_texts();
   bool read_text(os::UniqueFd& fd, Stream stream);
+  bool read_records(bool& progress);
 
   os::UniqueFd stdout_, stderr_, emit_, run_;
   OrderedOutput output_;
