@@ -1,5 +1,5 @@
-// Any bytes as the stream of either side: the same lines however they are cut, and each line a message that survives its
-// own encoding, or a ProtocolError.
+// Any bytes as the stream of either side: the same lines however they are cut, and each line a
+// message that survives its own encoding, or a ProtocolError.
 #include "wire/decode.h"
 #include "wire/encode.h"
 #include "wire/line_reader.h"
