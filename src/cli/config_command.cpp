@@ -102,7 +102,11 @@ int check_config(const ConfigCheck& check, const settings::Environment& environm
 
 void add_config_command(CLI::App& app, int& result) {
   CLI::App* config = app.add_subcommand("config", "Look at a configuration");
-  config->require_subcommand(1);
+  config->callback([config, &result] {
+    if (!config->get_subcommands().empty()) return;
+    std::cerr << config->help();
+    result = exit_code::usage;
+  });
   CLI::App* command = config->add_subcommand(
       "check", "Check a configuration and print it with every default filled in");
   command->footer(check_details);

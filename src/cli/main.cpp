@@ -11,12 +11,14 @@ int main(int argc, char** argv) {
   namespace exit_code = hearth::cli::exit_code;
   CLI::App app("Runs code written by language models in warm, hardened sandboxes.", "hearth");
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
-  app.require_subcommand(1);
   int result = exit_code::ok;
   hearth::cli::add_config_command(app, result);
   try {
     app.parse(argc, argv);
-    return result;
+    // Not require_subcommand(): that hides what a mistyped command was.
+    if (!app.get_subcommands().empty()) return result;
+    std::fputs(app.help().c_str(), stderr);
+    return exit_code::usage;
   } catch (const CLI::ParseError& error) {
     // CLI11 prints help and versions through errors, too; those are no failures.
     return app.exit(error) == 0 ? exit_code::ok : exit_code::usage;

@@ -25,10 +25,11 @@ std::string summary_of(const std::vector<Diagnostic>& diagnostics) {
   return text;
 }
 
-// The characters of a line, each as its bytes; what could upset a terminal is a question mark.
-std::vector<std::string> characters_of(const std::string& line) {
+// The first `count` characters of a line, each as its bytes; what could upset a terminal is a
+// question mark.
+std::vector<std::string> characters_of(const std::string& line, std::size_t count) {
   std::vector<std::string> characters;
-  for (std::size_t at = 0; at < line.size();) {
+  for (std::size_t at = 0; at < line.size() && characters.size() < count;) {
     std::size_t size = 1;
     while (at + size < line.size() && (static_cast<unsigned char>(line[at + size]) & 0xC0) == 0x80)
       ++size;
@@ -50,7 +51,8 @@ std::vector<std::string> characters_of(const std::string& line) {
 }
 
 std::string excerpt_of(const Diagnostic& diagnostic, std::string_view caret) {
-  const std::vector<std::string> characters = characters_of(diagnostic.source_line);
+  const std::vector<std::string> characters =
+      characters_of(diagnostic.source_line, diagnostic.column + widest_excerpt);
   const std::size_t place =
       std::min(std::max<std::size_t>(diagnostic.column, 1) - 1, characters.size());
   const std::size_t first = place > widest_excerpt / 2 ? place - widest_excerpt / 2 : 0;
