@@ -26,7 +26,8 @@ std::string_view name_of(Verdict verdict);
 // What is known when a turn is over. The sandbox's own word comes last: the clock and the counters
 // outside cannot be talked to by a script.
 struct TurnFacts {
-  std::optional<wire::ScriptDone> done;  // absent if the stream ended, or had to be cut, before it
+  // Absent if the stream ended, or had to be cut, before it.
+  std::optional<wire::ScriptDone> done = {};
   bool host_deadline_passed = false;
   bool output_limit_exceeded = false;  // counted outside
   bool memory_limit_hit = false;       // from the cgroup

@@ -1,0 +1,180 @@
+// The host's side of a turn, against a sandbox that is played: what a real one never does must end
+// well too.
+#include "execution/script_executor.h"
+
+#include "tests/support/run_task.h"
+#include "tests/support/scripted_stream.h"
+#include "wire/encode.h"
+
+#include <doctest/doctest.h>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <memory>
+#include <string>
+
+using namespace hearth;
+using namespace hearth::execution;
+using namespace std::chrono_literals;
+using hearth::test::ScriptedStream;
+
+namespace {
+
+std::string line(wire::EventBody body, std::string id = "e") {
+  return wire::encode(wire::Event{std::move(id), std::move(body)});
+}
+
+std::string good_end() {
+  wire::ScriptDone done;
+  done.started = true;
+  return line(done);
+}
+
+struct Played {
+  asio::io_context loop;
+  ScriptedStream* stream = nullptr;
+  std::unique_ptr<SandboxChannel> channel;
+  bool killed = false;
+  std::unique_ptr<ScriptExecutor> executor;
+
+  Played() {
+    auto owned = std::make_unique<ScriptedStream>(loop.get_executor());
+    stream = owned.get();
+    channel = std::make_unique<SandboxChannel>(std::move(owned));
+    executor =
+        std::make_unique<ScriptExecutor>(*channel,
+                                         SandboxControls{.kill = [this] { killed = true; },
+                                                         .memory_limit_hit = [] { return false; }},
+                                         ExecutorOptions{.host_grace = 20ms});
+  }
+  ExecutionResult run(double timeout = 30, std::uint64_t max_output_bytes = 1000) {
+    return test::run_task(loop, executor->run({.execution_id = "e",
+                                               .script = "pass",
+                                               .timeout_seconds = timeout,
+                                               .max_output_bytes = max_output_bytes}));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("P29: the request goes out as one line and the events come back sorted into the result") {
+  Played sandbox;
+  sandbox.stream->say(line(wire::Stdout{"a"}) + line(wire::Stderr{"b"}) + line(wire::Stdout{"c"}) +
+                      line(wire::Log{"info", "l"}) + line(wire::Intermediate{"i", {"1"}}) +
+                      line(wire::FinalResult{{"{\"n\":1}"}}) + good_end());
+  const ExecutionResult result = sandbox.run();
+  CHECK(result.verdict == Verdict::ok);
+  CHECK(result.started);
+  CHECK(result.sandbox_usable);
+  CHECK_FALSE(sandbox.killed);
+  CHECK(result.stdout_text == "ac");
+  CHECK(result.stderr_text == "b");
+  CHECK(result.logs.size() == 1);
+  CHECK(result.intermediates.size() == 1);
+  CHECK(result.result->text == "{\"n\":1}");
+  CHECK(sandbox.stream->heard.starts_with("{\"type\":\"run\",\"execution_id\":\"e\""));
+  CHECK(sandbox.stream->heard.find('\n') == sandbox.stream->heard.size() - 1);
+}
+
+TEST_CASE("P33: wherever the stream ends, the turn is lost, and never hangs") {
+  const std::string conversation =
+      line(wire::Stdout{"hello"}) + line(wire::FinalResult{{"1"}}) + good_end();
+  for (std::size_t cut = 0; cut < conversation.size(); ++cut) {
+    CAPTURE(cut);
+    Played sandbox;
+    sandbox.stream->deliver_at_most(1 + cut % 7);
+    sandbox.stream->say(conversation.substr(0, cut));
+    sandbox.stream->hang_up();
+    const ExecutionResult result = sandbox.run();
+    CHECK(result.verdict == Verdict::lost);
+    CHECK(result.started);  // the request was out, so nobody can say that it did not run
+    CHECK_FALSE(result.sandbox_usable);
+    CHECK(sandbox.killed);
+    CHECK_FALSE(result.detail.empty());
+  }
+}
+
+TEST_CASE("a sandbox that takes no request is lost, and its script was not started") {
+  Played sandbox;
+  sandbox.stream->refuse_writes();
+  const ExecutionResult result = sandbox.run();
+  CHECK(result.verdict == Verdict::lost);
+  CHECK_FALSE(result.started);
+  CHECK(sandbox.killed);
+}
+
+TEST_CASE(
+    "H16: the third ring: a sandbox that never answers is killed after the limit and its grace") {
+  Played sandbox;
+  sandbox.stream->say(line(wire::Stdout{"before"}));
+  const ExecutionResult result = sandbox.run(0.01);
+  CHECK(result.verdict == Verdict::timeout);
+  CHECK(result.stdout_text == "before");
+  CHECK(sandbox.killed);
+}
+
+TEST_CASE("H28: a sandbox that says more than the limit is cut off by the host's own count") {
+  Played sandbox;
+  for (int i = 0; i < 200; ++i) sandbox.stream->say(line(wire::Stdout{std::string(1000, 'x')}));
+  sandbox.stream->say(good_end());
+  const ExecutionResult result = sandbox.run(30, 1000);
+  CHECK(result.verdict == Verdict::output_limit);
+  CHECK(result.stdout_text.size() < 100'000);
+  CHECK(sandbox.killed);
+}
+
+TEST_CASE("H32: events of another turn are dropped and counted") {
+  Played sandbox;
+  sandbox.stream->say(line(wire::FinalResult{{"666"}}, "earlier") +
+                      line(wire::ScriptDone{}, "earlier") + line(wire::Stdout{"mine"}) +
+                      good_end());
+  const ExecutionResult result = sandbox.run();
+  CHECK(result.verdict == Verdict::ok);
+  CHECK(result.stdout_text == "mine");
+  CHECK_FALSE(result.result);
+  CHECK(result.foreign_events == 2);
+}
+
+TEST_CASE("what is no message ends the sandbox") {
+  for (const std::string& garbage :
+       {std::string("garbage\n"), std::string("{\"type\":\"surprise\"}\n"),
+        std::string(17 << 20, 'x')}) {
+    Played sandbox;
+    sandbox.stream->say(garbage + good_end());
+    const ExecutionResult result = sandbox.run();
+    CHECK(result.verdict == Verdict::lost);
+    CHECK(sandbox.killed);
+  }
+}
+
+TEST_CASE(
+    "a sandbox that cannot read the request or fails says so, and the turn is lost with its "
+    "words") {
+  Played sandbox;
+  sandbox.stream->say(line(wire::ScriptError{"ProtocolError", "request refused", ""}, ""));
+  const ExecutionResult result = sandbox.run();
+  CHECK(result.verdict == Verdict::lost);
+  CHECK(result.detail == "request refused");
+}
+
+TEST_CASE("a cancellation is sent once the request is out, and is harmless when no turn runs") {
+  Played sandbox;
+  test::run_task(sandbox.loop, sandbox.executor->cancel());
+  CHECK(sandbox.stream->heard.empty());
+
+  wire::ScriptDone cancelled;
+  cancelled.ending = wire::Ending::cancelled;
+  cancelled.started = true;
+  sandbox.stream->on_heard = [&] {
+    if (sandbox.stream->heard.ends_with("{\"type\":\"cancel\",\"execution_id\":\"e\"}\n"))
+      sandbox.stream->say(line(cancelled));
+  };
+  std::future<ExecutionResult> running = asio::co_spawn(
+      sandbox.loop, sandbox.executor->run({.execution_id = "e", .script = ""}), asio::use_future);
+  std::future<void> cancelling =
+      asio::co_spawn(sandbox.loop, sandbox.executor->cancel(), asio::use_future);
+  sandbox.loop.restart();
+  sandbox.loop.run();
+  cancelling.get();
+  CHECK(running.get().verdict == Verdict::cancelled);
+}
