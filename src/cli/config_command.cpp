@@ -27,9 +27,9 @@ using settings::LoadedSettings;
 constexpr std::size_t most_printed = 100;
 
 constexpr const char* check_details =
-    R"(Reads FILE, or else $HEARTH_CONFIG, ./hearth.toml or /etc/hearth/hearth.toml. A value on the command
-line (--set) wins over one in the environment (HEARTH_LOG_LEVEL), that over the file, that over the
-default. Tools are compiled, not run; secrets are not read.
+    R"(Reads FILE, or else $HEARTH_CONFIG, ./hearth.toml or /etc/hearth/hearth.toml. A value on
+the command line (--set) wins over one in the environment (HEARTH_LOG_LEVEL), that over the
+file, that over the default. Tools are compiled, not run; secrets are not read.
 
 Exit code: 0 valid, 2 not valid (every problem on stderr, with file, line and column).)";
 

@@ -248,6 +248,15 @@ TEST_CASE("C26: a secret has one source and a name a secret may have") {
   CHECK(complaints("[secrets]\nKEY = { env = 'A' }\n").empty());
 }
 
+TEST_CASE("a path with a NUL byte is refused: the kernel would read only its beginning") {
+  CHECK(complaints("[[sandbox]]\nname = 'a'\n[[tool]]\nname = 't'\nfile = \"a\\u0000b\"\n"
+                   "sandboxes = ['a']\n[state]\ndir = \"/x\\u0000\"\n[secrets]\n"
+                   "KEY = { file = \"/a\\u0000\" }\n") ==
+        Lines{"h.toml:5:8: error: tool[0].file holds a NUL byte, which no path can",
+              "h.toml:8:7: error: state.dir holds a NUL byte, which no path can",
+              "h.toml:10:16: error: secrets.KEY.file holds a NUL byte, which no path can"});
+}
+
 TEST_CASE("listen addresses are an IP address and a port") {
   for (const char* good : {"0.0.0.0:80", "[::]:8080", "localhost:0", "127.0.0.1:65535"}) {
     INFO(good);

@@ -19,11 +19,18 @@ using blueprint::Problems;
 constexpr std::string_view how_to_name_a_source =
     "name where it is read: { env = \"NAME\" } or { file = \"/path\" }";
 
+// The kernel would silently take the part before it.
+void check_no_nul(Problems& problems, const std::string& field, const std::string& path) {
+  if (path.find('\0') != std::string::npos)
+    problems.push_back({field, "holds a NUL byte, which no path can"});
+}
+
 void check_sections(Problems& problems, const Settings& settings) {
   if (std::string message = problem_of_listen_address(settings.server.listen); !message.empty())
     problems.push_back({"server.listen", std::move(message)});
   if (!settings.state.dir.starts_with('/'))
     problems.push_back({"state.dir", "must be absolute, is " + in_quotes(settings.state.dir)});
+  check_no_nul(problems, "state.dir", settings.state.dir);
   check_range(problems, "pool.max_overflow", settings.pool.max_overflow, 0, 10'000);
   check_range(problems, "session.max_sandboxes", settings.session.max_sandboxes, 1, 1'000'000);
   // A year: longer is "never", and nobody wants that for what holds memory.
@@ -45,6 +52,7 @@ void check_secrets(Problems& problems, const Settings& settings) {
     if (source.env && !blueprint::is_environment_name(*source.env))
       problems.push_back({field + ".env", "is not the name of an environment variable"});
     if (source.file && source.file->empty()) problems.push_back({field + ".file", "is empty"});
+    if (source.file) check_no_nul(problems, field + ".file", *source.file);
   }
 }
 
@@ -79,6 +87,7 @@ void check_tools(Problems& problems, const Settings& settings,
     append_under(problems, field, blueprint::problems_of(tool.config));
     check_repeated_name(problems, names, "tool", index, tool.config.name);
     if (tool.file.empty()) problems.push_back({field + ".file", "is missing"});
+    check_no_nul(problems, field + ".file", tool.file);
     for (std::size_t at = 0; at < tool.config.sandboxes.size(); ++at) {
       const std::string& name = tool.config.sandboxes[at];
       if (sandboxes.contains(name)) continue;
