@@ -64,6 +64,13 @@ mode_t mode_of(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0700;
 }
 
+// Blocked signals alone do not keep a holder out of the script's hands: whoever stops and continues
+// it, or traces it, brings it back to user space, where all memory is the script's. But it cannot
+// do anything there without using the processor.
+bool holder_never_ran(const Worker& worker) {
+  return cpu_seconds_of(worker.holder) == worker.holder_cpu_seconds;
+}
+
 void kill_holder(const Worker& worker) {
   if (worker.holder > 0) ::kill(worker.holder, SIGKILL);
 }
@@ -187,7 +194,10 @@ void Supervisor::start_turn(Clock::time_point now) {
     }
     return;
   }
-  if (fresh) worker = std::exchange(prepared_, std::nullopt);
+  if (fresh) {
+    worker = std::exchange(prepared_, std::nullopt);
+    worker->holder_cpu_seconds = cpu_seconds_of(worker->holder);
+  }
   if (turn_->interactive() && std::exchange(interactive_lost_, false))
     host_.send({turn_->request().execution_id,
                 wire::Log{"warning", "the process with the earlier steps' variables has ended"}});
@@ -248,7 +258,8 @@ std::vector<pid_t> Supervisor::spared_pids() const {
   const bool interactive_turn = turn_ && turn_->interactive();
   if (!interactive_turn) spare(interactive_);
   // A worker that ended by itself leaves its holder in peace until the rest is seen to.
-  if (worker_is_over_ && !turn_->must_die()) spare(interactive_turn ? interactive_ : plan_);
+  if (worker_is_over_ && !turn_->must_die() && holder_never_ran(turn_worker()))
+    spare(interactive_turn ? interactive_ : plan_);
   return spared;
 }
 

@@ -24,7 +24,8 @@ class Worker {
   // While it lives, the worker's end does not have to take its memory apart, which is most of what
   // an end costs. 0 if there is none.
   pid_t holder = 0;
-  double cpu_seconds = 0;  // used when it last fell idle
+  double holder_cpu_seconds = 0;  // used when the first script arrived
+  double cpu_seconds = 0;         // used when it last fell idle
 
   int stdout_fd() const { return stdout_.get(); }
   int stderr_fd() const { return stderr_.get(); }
