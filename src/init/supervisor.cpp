@@ -147,7 +147,7 @@ void Supervisor::refuse_line(const std::string& why) {
 
 void Supervisor::accept(wire::RunRequest request) {
   Turn turn(std::move(request), host_);
-  if (turn_ || resetting_)
+  if (turn_ || reset_ != Reset::none)
     return turn.refuse(wire::Ending::refused, "Busy", "the sandbox is busy with another request");
   const std::string missing = missing_secrets(turn.request());
   if (!missing.empty())
@@ -170,15 +170,12 @@ void Supervisor::accept(const wire::CancelRequest& request) {
 }
 
 void Supervisor::accept(const wire::ResetRequest& /*request*/) {
-  if (turn_ || resetting_) {
+  if (turn_ || reset_ != Reset::none) {
     host_.send({{}, wire::ResetDone{false, "the sandbox is busy with another request"}});
     return;
   }
-  resetting_ = true;
+  reset_ = Reset::wanted;
   interactive_lost_ = false;
-  preparing_.reset();
-  prepared_.reset();
-  interactive_.reset();
 }
 
 std::string Supervisor::missing_secrets(const wire::RunRequest& request) {

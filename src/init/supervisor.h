@@ -92,7 +92,10 @@ class Supervisor {
   bool more_to_reap_ = false;
   std::optional<Turn> turn_;
   bool worker_is_over_ = false;  // the turn's worker was reaped
-  bool resetting_ = false;
+  // A reset waits until the harness has forked what it was asked for: who is not yet known by
+  // number cannot be killed. Then it cleans up, and is done when the next worker stands.
+  enum class Reset { none, wanted, preparing };
+  Reset reset_ = Reset::none;
   wire::ResetDone reset_result_;
   std::optional<Clock::time_point> sweeping_since_;
   Clock::time_point next_sweep_{};

@@ -132,8 +132,8 @@ void Supervisor::watch_preparation() {
 void Supervisor::announce_prepared() {
   if (ready_) host_.send({{}, *std::exchange(ready_, std::nullopt)});
   was_ready_ = true;
-  if (!resetting_) return;
-  resetting_ = false;
+  if (reset_ != Reset::preparing) return;
+  reset_ = Reset::none;
   host_.send({{}, reset_result_});
 }
 
@@ -171,8 +171,8 @@ void Supervisor::advance() {
   const Clock::time_point now = Clock::now();
   if (turn_ && !turn_->started()) start_turn(now);
   if (turn_ && turn_->started()) advance_turn(now);
-  if (resetting_ && !preparing_) advance_reset(now);
-  if (exit_code_ || turn_ || resetting_) return;
+  if (reset_ == Reset::wanted) advance_reset(now);
+  if (exit_code_ || turn_ || reset_ != Reset::none) return;
   if (!harness_.alive()) {
     exit_code_ = 1;
   } else if (was_ready_ && !prepared_ && !preparing_) {
@@ -253,7 +253,7 @@ std::vector<pid_t> Supervisor::spared_pids() const {
       if (pid > 0) spared.push_back(pid);
   };
   if (harness_.alive()) spared.push_back(harness_.pid());
-  if (resetting_) return spared;
+  if (reset_ != Reset::none) return spared;
   spare(prepared_);
   const bool interactive_turn = turn_ && turn_->interactive();
   if (!interactive_turn) spare(interactive_);
@@ -282,10 +282,13 @@ bool Supervisor::sweep(Clock::time_point now) {
 
 void Supervisor::advance_reset(Clock::time_point now) {
   if (!harness_.alive()) {
-    resetting_ = false;
+    reset_ = Reset::none;
     host_.send({{}, wire::ResetDone{false, "the harness has ended"}});
     return;
   }
+  if (preparing_) return resume_strangers();
+  prepared_.reset();
+  interactive_.reset();
   if (!sweep(now)) return;
   reset_result_ = {};
   for (const WipedDirectory& directory : wiped_)
@@ -293,7 +296,8 @@ void Supervisor::advance_reset(Clock::time_point now) {
       reset_result_.message += (reset_result_.message.empty() ? "" : "; ") + failure;
   reset_result_.clean = reset_result_.message.empty();
   remove_ipc_objects();
-  // The next worker is forked after the wipe; `reset_done` is said when it stands.
+  // The next worker is forked after the wipe.
+  reset_ = Reset::preparing;
   prepare_worker();
 }
 

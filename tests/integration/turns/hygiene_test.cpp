@@ -25,8 +25,13 @@ if hasattr(json.dumps, 'nonce'): found.append('a patched module')
 if 'NONCE' in os.environ: found.append('environment')
 for folder in ('/workspace', '/tmp', '/dev/shm'):
     found += [folder + '/' + name for name in os.listdir(folder)]
-strangers = [pid for pid in processes() if pid not in (1, 2, os.getpid())]
-if strangers: found.append('processes %r' % strangers)
+def describe(pid):
+    words = open('/proc/%d/stat' % pid).read().rsplit(')', 1)[1].split()
+    return 'process %d of %s, %s' % (pid, words[1], words[0])
+for pid in processes():
+    try:
+        if pid not in (1, 2, os.getpid()): found.append(describe(pid))
+    except OSError: pass
 if threading.active_count() > 1: found.append('threads')
 shared = open('/proc/sysvipc/shm').read().splitlines()[1:]
 if shared: found.append('shared memory')
