@@ -4,13 +4,16 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -100,6 +103,17 @@ class Wiper {
   std::vector<std::string> failures_;
 };
 
+// What can be written onto the directory itself: attributes, access lists, times.
+void forget_attributes(int fd, mode_t mode, std::vector<std::string>& failures) {
+  std::array<char, XATTR_LIST_MAX> names;  // NOLINT: filled by flistxattr
+  const ssize_t size = ::flistxattr(fd, names.data(), names.size());
+  for (ssize_t at = 0; at < size; at += static_cast<ssize_t>(std::strlen(&names[at])) + 1)
+    if (::fremovexattr(fd, &names[at]) != 0 && std::strncmp(&names[at], "security.", 9) != 0)
+      failures.push_back(std::string(&names[at]) + ": " + std::strerror(errno));
+  ::fchmod(fd, mode);
+  ::futimens(fd, nullptr);
+}
+
 template <typename Remove>
 void remove_listed(const char* list, Remove remove) {
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(list, "re"), std::fclose);
@@ -122,6 +136,7 @@ std::vector<std::string> wipe_directory(const std::string& path, mode_t mode) {
     return {path + ": " + std::strerror(errno)};
   }
   std::vector<std::string> failures = Wiper(root.get()).run();
+  forget_attributes(::dirfd(root.get()), mode, failures);
   for (std::string& failure : failures) failure = path + '/' + failure;
   return failures;
 }
