@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,6 +27,10 @@ constexpr int control_fd_of_harness = 3;
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
   ::setsid();
+  // POSIX message queues outlive processes, and who has not mounted them cannot list and remove
+  // them. So nobody gets one.
+  const rlimit no_bytes{0, 0};
+  ::setrlimit(RLIMIT_MSGQUEUE, &no_bytes);
   // Its own prints must not reach the host as protocol; stderr is where a person may look.
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);

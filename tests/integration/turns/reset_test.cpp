@@ -112,6 +112,14 @@ print(os.listdir('/dev/shm'))
 )py");
 }
 
+TEST_CASE("a script gets no POSIX message queue, which no reset could find") {
+  Sandbox sandbox;
+  CHECK(sandbox
+            .run("import ctypes, os\nprint(ctypes.CDLL(None).mq_open(b'/nonce', os.O_CREAT | "
+                 "os.O_RDWR, 0o600, None))")
+            .stdout_text == "-1\n");
+}
+
 TEST_CASE("a reset ends steps, their variables and all they started") {
   Sandbox sandbox;
   CHECK(sandbox
