@@ -4,6 +4,7 @@
 
 #include "init/harness.h"
 #include "init/host_link.h"
+#include "init/inherited_limits.h"
 #include "init/options.h"
 #include "init/process_table.h"
 #include "init/turn.h"
@@ -77,6 +78,7 @@ class Supervisor {
   ProcessTable processes_;
   os::UniqueFd signals_;
   Harness harness_;
+  std::optional<InheritedLimits> harness_limits_;  // as they were before the first script
   std::vector<WipedDirectory> wiped_;
 
   std::optional<wire::Ready> ready_;  // from the harness, until it was passed on

@@ -85,6 +85,7 @@ void Supervisor::handle_harness() {
   if (!message) return;
   if (const auto* ready = std::get_if<HarnessReady>(&*message)) {
     ready_ = wire::Ready{ready->python, ready->version};
+    harness_limits_.emplace(harness_.pid());
     prepare_worker();
   } else if (const auto* failed = std::get_if<HarnessFailed>(&*message)) {
     give_up(failed->message, failed->traceback);
@@ -104,6 +105,8 @@ void Supervisor::prepare_worker() try {
   if (++prepare_attempts_ > max_prepare_attempts)
     return give_up("no worker can be prepared: " +
                    (prepare_failure_.empty() ? "they end at once" : prepare_failure_));
+  if (harness_.alive() && !harness_limits_->hold_in(harness_.pid()))
+    return give_up("a script has changed the limits or the priority of the harness");
   preparing_ = harness_.prepare();
 } catch (const OsError& error) {
   // Most likely the harness was killed and not yet reaped. What a turn said last must get out.
