@@ -26,7 +26,7 @@ sanitize: ## the tests under AddressSanitizer + UBSan, then under ThreadSanitize
 	@scripts/build tsan
 	@scripts/run-tests build-tsan
 
-lint: ## layers, formatting, clang-tidy and cppcheck on what changed (LINT=all: on everything)
+lint: ## layers, sizes, formatting; clang-tidy and cppcheck on what changed (LINT=all: on everything)
 	@scripts/install-packages build test bench lint
 	@scripts/build release --configure-only
 	@scripts/lint $(LINT)
