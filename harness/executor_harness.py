@@ -4,7 +4,7 @@ Three processes share the work. `hearth-init` speaks to the host. This program, 
 preloaded modules and never runs a script. A worker is a fork of it, made and warmed up before its turn arrives,
 which runs one script (PLAN) or the steps of one lease (INTERACTIVE) and ends.
 
-  control socket   init -> harness   {"type":"prepare"} with four descriptors: stdout, stderr, emit, run
+  control socket   init -> harness   {"type":"prepare","number":n} with four descriptors: stdout, stderr, emit, run
                    harness -> init   ready | failed | prepare_failed
   run pipe         init -> worker    one JSON request per line
   emit pipe        worker -> init    "<stdout bytes so far> <stderr bytes so far> <json>"; a mark has no JSON
@@ -1259,20 +1259,23 @@ def serve_control(control, base):
         if not packet:
             os._exit(0)
         try:
-            if _type_of(packet) == "prepare" and len(fds) == 4:
+            request = _decoded(packet)
+            if request.get("type") == "prepare" and len(fds) == 4:
                 prepare(control, fds, base)
         except OSError as error:
-            send(control, {"type": "prepare_failed", "message": "fork: %s" % error.strerror})
+            message = "fork: %s" % error.strerror
+            send(control, {"type": "prepare_failed", "number": request.get("number", 0), "message": message})
         finally:
             for fd in fds:
                 os.close(fd)
 
 
-def _type_of(packet):
+def _decoded(packet):
     try:
-        return json.loads(packet)["type"]
-    except (ValueError, TypeError, KeyError):
-        return None
+        message = json.loads(packet)
+    except ValueError:
+        message = None
+    return message if isinstance(message, dict) else {}
 
 
 def receive(control):

@@ -77,7 +77,7 @@ class Start(unittest.TestCase):
             refused = Worker(harness)
             self.assertEqual(
                 harness.receive(),
-                {"type": "prepare_failed", "message": "fork: Resource temporarily unavailable"},
+                {"type": "prepare_failed", "number": 1, "message": "fork: Resource temporarily unavailable"},
             )
             refused.collect(lambda: False)  # every pipe ends: no descriptor was kept
             self.assertEqual(harness.run("print(1)").stdout, "1\n")
@@ -91,7 +91,8 @@ class Start(unittest.TestCase):
         with Harness(tools={"a.py": tool}) as harness:
             Worker(harness)
             self.assertEqual(
-                harness.receive(), {"type": "prepare_failed", "message": "fork: Cannot allocate memory"}
+                harness.receive(),
+                {"type": "prepare_failed", "number": 1, "message": "fork: Cannot allocate memory"},
             )
 
     @unittest.skipUnless(os.getuid() == 0, "only root may list the descriptors of a process that is not dumpable")

@@ -57,7 +57,7 @@ HarnessMessage decode(std::string_view packet) {
   if (type == "ready") return HarnessReady{members.string("python"), members.string("harness")};
   if (type == "failed")
     return HarnessFailed{members.string("message"), members.string("traceback")};
-  if (type == "prepare_failed") return PrepareFailed{members.string("message")};
+  if (type == "prepare_failed") return PrepareFailed{members.count("number"), members.string("message")};
   throw wire::ProtocolError("unknown message of the harness");
 }
 
@@ -82,8 +82,8 @@ Worker Harness::prepare() {
   const std::array<int, 4> fds{far_ends.stdout_write.get(), far_ends.stderr_write.get(),
                                far_ends.emit_write.get(), far_ends.run_read.get()};
 
-  std::string_view text = R"({"type":"prepare"})";
-  iovec content{const_cast<char*>(text.data()), text.size()};
+  std::string text = R"({"type":"prepare","number":)" + std::to_string(++last_request_) + "}";
+  iovec content{text.data(), text.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof fds)> control{};
   msghdr message{};
   message.msg_iov = &content;
@@ -108,7 +108,11 @@ std::optional<HarnessMessage> Harness::receive() {
     if (size == 0) control_.reset();
     return std::nullopt;
   }
-  return decode({packet.data(), static_cast<std::size_t>(size)});
+  HarnessMessage message = decode({packet.data(), static_cast<std::size_t>(size)});
+  // A reset may have killed the process between two forks although its worker was there already.
+  const auto* failed = std::get_if<PrepareFailed>(&message);
+  if (failed != nullptr && failed->number != last_request_) return std::nullopt;
+  return message;
 }
 
 }  // namespace hearth::init

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -22,6 +23,7 @@ struct HarnessFailed {  // a tool or a preloaded package would not load
   std::string traceback;
 };
 struct PrepareFailed {
+  std::uint64_t number;  // of the request
   std::string message;
 };
 using HarnessMessage = std::variant<HarnessReady, HarnessFailed, PrepareFailed>;
@@ -38,9 +40,11 @@ class Harness {
 
   // Asks for a worker. It is there when its first record says so.
   Worker prepare();
+  // What it says about an earlier request than the last is left out: it concerns nobody any more.
   std::optional<HarnessMessage> receive();
 
  private:
+  std::uint64_t last_request_ = 0;
   pid_t pid_ = 0;
   os::UniqueFd control_;
 };

@@ -90,7 +90,6 @@ void Supervisor::handle_harness() {
   } else if (const auto* failed = std::get_if<HarnessFailed>(&*message)) {
     give_up(failed->message, failed->traceback);
   } else if (auto* refusal = std::get_if<PrepareFailed>(&*message)) {
-    // Perhaps about one that a reset has killed half made; then the harness can well fork.
     prepare_failure_ = std::move(refusal->message);
     if (std::exchange(preparing_, std::nullopt)) prepare_worker();
   }

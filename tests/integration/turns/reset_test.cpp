@@ -190,3 +190,24 @@ TEST_CASE("files stay from turn to turn of one lease") {
   CHECK(sandbox.run("print(open('/workspace/kept').read())").stdout_text == "data\n");
   CHECK(sandbox.step("print(open('kept').read())").stdout_text == "data\n");
 }
+
+// A reset may kill the process between the two forks of a worker that is there already, and then
+// the harness says late that it failed. Believed, it would make init drop the worker on its way and
+// the next turn would meet that one.
+TEST_CASE("the harness's late word about an earlier worker changes nothing for the next") {
+  Sandbox sandbox({.harness = R"sh(exec /usr/bin/python3 -c "
+import sys
+sys.path.insert(0, '/hearth')
+import executor_harness as harness
+original, sys.prepared = harness.prepare, 0
+def prepare(control, fds, base):
+    sys.prepared += 1
+    if sys.prepared == 2:
+        harness.send(control, {'type': 'prepare_failed', 'number': 1, 'message': 'late'})
+    original(control, fds, base)
+harness.prepare = prepare
+sys.exit(harness.main([]))
+")sh"});
+  REQUIRE(sandbox.run("import sys\nemit_result(sys.prepared)").result->text == "1");
+  CHECK(sandbox.run("import sys\nemit_result(sys.prepared)").result->text == "2");
+}
