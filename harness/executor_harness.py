@@ -6,7 +6,7 @@ which runs one script (PLAN) or the steps of one lease (INTERACTIVE) and ends.
 
   control socket   init -> harness   {"type":"prepare","number":n} with four descriptors: stdout, stderr, emit, run
                    harness -> init   ready | failed | prepare_failed
-  run pipe         init -> worker    one JSON request per line
+  run pipe         init -> worker    "<mode> <timeout> <bytes of env> <bytes of script>\\n", env as JSON, script
   emit pipe        worker -> init    "<stdout bytes so far> <stderr bytes so far> <json>"; a mark has no JSON
 
 The two totals let init put what came through three pipes back into the order in which the script wrote it.
@@ -252,7 +252,8 @@ def install_streams():
 
 
 def flush_streams():
-    for stream in (out, err, sys.stdout, sys.stderr):
+    replaced = (sys.stdout, sys.stderr) if sys.stdout is not out or sys.stderr is not err else ()
+    for stream in (out, err, *replaced):
         try:
             stream.flush()
         except Exception as error:  # closed, broken, or whatever the script put in its place
@@ -287,9 +288,6 @@ def jsonable(value):
 
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=jsonable)
-
-
-DECODER = json.JSONDecoder()
 
 
 def encode(where, event):
@@ -835,7 +833,9 @@ def _is_plainly_valueless(head, last_line):
         ASSIGNMENT.match(last_line) is not None
         and NOT_PLAIN.search(last_line) is None
         and not head.endswith("\\\n")
-        and all(last_line.count(opening) == last_line.count(closing) for opening, closing in ("()", "[]", "{}"))
+        and last_line.count("(") == last_line.count(")")
+        and last_line.count("[") == last_line.count("]")
+        and last_line.count("{") == last_line.count("}")
     )
 
 
@@ -883,15 +883,18 @@ class Worker:
         self.workspace = base.workspace
         self.file = os.path.join(base.workspace, "script.py")
         self.dumpable = dumpable
-        self.module = None
         self.is_plan = True
         self.steps = 0
+        self.module = types.ModuleType("__main__")
+        self.module.__dict__.update(__file__=self.file, __builtins__=builtins)
+        self.module.__dict__.update(base.names)
+        self._enter()
 
-    def run(self, line):
-        """One request, from its line to its `end`. Returns whether another one may follow."""
+    def run(self, request):
+        """One request, up to its `end`. Returns whether another one may follow."""
         turn.begin()
         channel.accepting = True
-        failure = attempt(self._execute, line)
+        failure = attempt(self._execute, *request)
         if channel.records is None:
             leave_as_child(failure)
         outcome = report(failure)
@@ -903,14 +906,13 @@ class Worker:
         insist(channel.send, END_RECORDS[outcome], True)
         return not self.is_plan
 
-    def _execute(self, line):
-        request = DECODER.decode(line.decode())
-        self.is_plan = request.get("mode") != "interactive"
-        interrupts.arm(float(request.get("timeout") or 0))
-        if request.get("env"):
-            os.environ.update(request["env"])
-        filename = self._enter()
-        source = request["script"]
+    def _execute(self, mode, timeout_seconds, env, source):
+        self.is_plan = mode == b"plan"
+        interrupts.arm(timeout_seconds)
+        if env:
+            os.environ.update(json.loads(env))
+        filename = self.file if self.is_plan else self._next_step()
+        source = source.decode()
         remember_source(filename, source)
         code, value_code = compile_script(source, filename)
         if self.dumpable:
@@ -920,18 +922,16 @@ class Worker:
 
     def _enter(self):
         """Makes this process look like `python script.py` in the workspace."""
-        if self.module is None:
-            self.module = types.ModuleType("__main__")
-            self.module.__dict__.update(__file__=self.file, __builtins__=builtins)
-            self.module.__dict__.update(self.base.names)
         self.module.__dict__.update(self.base.tools)
         sys.modules["__main__"] = self.module
         sys.argv = [self.file]
         if not sys.path or sys.path[0] != self.workspace:
             sys.path.insert(0, self.workspace)
-        if self.is_plan:
-            return self.file
-        forget_directories()
+
+    def _next_step(self):
+        if self.steps > 0:  # the first finds everything as it was prepared
+            self._enter()
+            forget_directories(self.base.settled_paths)
         self.steps += 1
         return "<step %d>" % self.steps
 
@@ -954,9 +954,11 @@ END_RECORDS = {
 }
 
 
-def forget_directories():
+def forget_directories(settled):
+    """What imports remember of directories, but for those the environment came with: nobody can write there."""
     # Not importlib.invalidate_caches: since 3.10 that imports importlib.metadata, which takes milliseconds.
-    for finder in list(sys.path_importer_cache.values()):
+    for path in sys.path_importer_cache.keys() - settled:
+        finder = sys.path_importer_cache.get(path)
         if hasattr(finder, "invalidate_caches"):
             finder.invalidate_caches()
 
@@ -1018,23 +1020,31 @@ def leave_as_child(failure):
 
 
 class RunPipe:
-    """Requests, line by line. What is read already survives an exception."""
+    """Requests, one after the other. What is read already survives an exception."""
 
     def __init__(self):
-        self.parts = []
-        self.rest = b""
+        self.data = bytearray()
 
-    def next_line(self):
-        """None when init has closed its end."""
-        while True:
-            chunk = self.rest or os.read(RUN_FD, PIPE_BYTES)
-            if not chunk:
+    def next_request(self):
+        """Mode, time limit, environment and script; None when init has closed its end."""
+        while b"\n" not in self.data:
+            if not self._read_more():
                 return None
-            head, newline, self.rest = chunk.partition(b"\n")
-            self.parts.append(head)
-            if newline:
-                line, self.parts = b"".join(self.parts), []
-                return line
+        head, _, _ = self.data.partition(b"\n")
+        mode, timeout_seconds, env_bytes, script_bytes = head.split()
+        env_start = len(head) + 1
+        script_start = env_start + int(env_bytes)
+        end = script_start + int(script_bytes)
+        while len(self.data) < end:
+            if not self._read_more():
+                return None
+        data, self.data = self.data, self.data[end:]
+        return mode, float(timeout_seconds), data[env_start:script_start], data[script_start:end]
+
+    def _read_more(self):
+        chunk = os.read(RUN_FD, PIPE_BYTES)
+        self.data += chunk
+        return chunk
 
 
 def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base):
@@ -1082,8 +1092,8 @@ def start_memory_holder():
 
 def serve_requests(worker, pipe):
     while True:
-        line = insist(pipe.next_line)
-        if line is None or not worker.run(line):
+        request = insist(pipe.next_request)
+        if request is None or not worker.run(request):
             os._exit(0)
         insist(interrupts.restore)
 
@@ -1159,9 +1169,8 @@ def rehearse(workspace):
     channel.open()
     worker, pipe = Worker(Base({}, workspace), dumpable=False), RunPipe()
     for script in REHEARSAL:
-        request = {"script": script, "timeout": 60.0, "mode": "plan", "env": {}}
-        os.write(pipe_in, json.dumps(request).encode() + b"\n")
-        worker.run(pipe.next_line())
+        os.write(pipe_in, b"plan 60.0 0 %d\n%b" % (len(script), script.encode()))
+        worker.run(pipe.next_request())
     del linecache.cache[worker.file], worker, sys.modules["__main__"]
     gc.collect()  # only what is younger than the freeze, so little
     channel.reset()
@@ -1187,6 +1196,7 @@ class Base:
         self.tools = {name: tool for name, tool in names.items() if _is_tool(tool)}
         self.tools.update(HELPERS)  # these two a script cannot overwrite for longer than a step
         self.workspace = workspace
+        self.settled_paths = frozenset(sys.path_importer_cache)
 
 
 def _is_tool(value):

@@ -118,12 +118,13 @@ class Worker:
                 if not chunk:
                     open_fds.remove(fd)
 
-    def ask(self, script, mode="plan", timeout=20.0, env=None, **more):
-        request = dict(execution_id="e1", script=script, timeout=timeout, mode=mode, env=env or {}, **more)
-        self.send_line(json.dumps(request).encode())
+    def ask(self, script, mode="plan", timeout=20.0, env=None):
+        env, script = json.dumps(env).encode() if env else b"", script.encode("utf-8", "surrogatepass")
+        head = "%s %r %d %d\n" % (mode, timeout, len(env), len(script))
+        self.send_bytes(head.encode() + env + script)
 
-    def send_line(self, line):
-        view = memoryview(line + b"\n")
+    def send_bytes(self, data):
+        view = memoryview(data)
         while view:
             view = view[os.write(self.requests, view) :]
 

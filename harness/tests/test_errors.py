@@ -40,7 +40,7 @@ class Errors(SharedHarness):
 
     def test_H17_errors_in_the_last_line_alone_are_found(self):
         for script in ("x = (1\n2", "'''\nabc", "x = 1\n  y = 2", "\x00", "x = '\ud800'"):
-            self.assertIn(self.error_of(script)["name"], ("SyntaxError", "IndentationError", "ValueError", "UnicodeEncodeError"))
+            self.assertIn(self.error_of(script)["name"], ("SyntaxError", "IndentationError", "ValueError", "UnicodeDecodeError"))
 
     def test_H17_causes_and_contexts_are_shown(self):
         cause = self.error_of("try:\n    1 / 0\nexcept Exception as e:\n    raise KeyError('k') from e")["traceback"]
@@ -104,11 +104,16 @@ class Errors(SharedHarness):
         self.assertEqual((error["name"], error["message"]), ("EOFError", message))
 
     def test_H31_a_malformed_request_is_an_error_with_an_end(self):
-        for line in (b"garbage", b"\xff\xfe", b"[]", b"{}", b'{"script":5}', b'{"script":"1","env":{"A":1}}', b'{"script":"1","timeout":"x"}'):
+        for env, script in ((b"", b"\xff\xfe"), (b"garbage", b"1"), (b"[]]", b"1"), (b'{"A":1}', b"1")):
             with self.harness.worker() as worker:
-                worker.send_line(line)
+                worker.send_bytes(b"plan 20.0 %d %d\n%b%b" % (len(env), len(script), env, script))
                 turn = worker.wait_exit()
-                self.assertEqual([event["type"] for event in turn.events], ["error", "end"], line)
+                self.assertEqual([event["type"] for event in turn.events], ["error", "end"], (env, script))
+
+    def test_H31_a_head_that_is_none_ends_the_worker(self):
+        with self.harness.worker() as worker:
+            worker.send_bytes(b"garbage\n")
+            self.assertEqual(worker.wait_exit().events, [])
 
     def test_H31_a_script_of_ten_megabytes_runs(self):
         turn = self.run_script("x = '''%s'''\nprint(len(x))" % ("y" * 10_000_000))

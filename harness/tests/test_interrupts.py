@@ -47,7 +47,7 @@ class Timeouts(SharedHarness):
             self.assertEqual((turn.outcome, len(turn.of("error"))), ("timeout", 1), microseconds)
 
     def test_H15_no_limit_and_absurd_limits(self):
-        for seconds in (0, -1, None, 1e300):
+        for seconds in (0, -1, 1e300):
             self.assertEqual(self.run_script("print(1)", timeout=seconds).stdout, "1\n")
 
     def test_H15_threads_and_exit_handlers_are_under_the_limit(self):

@@ -57,7 +57,8 @@ HarnessMessage decode(std::string_view packet) {
   if (type == "ready") return HarnessReady{members.string("python"), members.string("harness")};
   if (type == "failed")
     return HarnessFailed{members.string("message"), members.string("traceback")};
-  if (type == "prepare_failed") return PrepareFailed{members.count("number"), members.string("message")};
+  if (type == "prepare_failed")
+    return PrepareFailed{members.count("number"), members.string("message")};
   throw wire::ProtocolError("unknown message of the harness");
 }
 

@@ -55,6 +55,7 @@ int Supervisor::run() {
     if (ready_for(polled, host_.read_fd())) handle_requests();
     if (harness_.control_fd() >= 0 && ready_for(polled, harness_.control_fd())) handle_harness();
     if (preparing_ && ready_for(polled, preparing_->emit_fd())) watch_preparation();
+    note_output(polled);
     advance();
     if (!host_.flush()) exit_code_ = exit_code_.value_or(0);
   }
@@ -81,6 +82,14 @@ std::vector<pollfd> Supervisor::interests() const {
     watch(worker.emit_fd(), POLLIN);
   }
   return polled;
+}
+
+void Supervisor::note_output(const std::vector<pollfd>& polled) {
+  text_waits_ = records_wait_ = false;
+  if (!turn_ || !turn_->started()) return;
+  const Worker& worker = turn_worker();
+  text_waits_ = ready_for(polled, worker.stdout_fd()) || ready_for(polled, worker.stderr_fd());
+  records_wait_ = ready_for(polled, worker.emit_fd());
 }
 
 int Supervisor::patience_ms(Clock::time_point now) const {

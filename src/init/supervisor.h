@@ -42,6 +42,7 @@ class Supervisor {
   void handle_signals();
   void reap();
   void advance();
+  void note_output(const std::vector<pollfd>& polled);
   void give_up(std::string why, std::string traceback = {});
   void flush_last_words();
 
@@ -94,6 +95,8 @@ class Supervisor {
   bool more_to_reap_ = false;
   std::optional<Turn> turn_;
   bool worker_is_over_ = false;  // the turn's worker was reaped
+  bool text_waits_ = false;      // in its pipes, by the last poll
+  bool records_wait_ = false;
   // A reset waits until the harness has forked what it was asked for: who is not yet known by
   // number cannot be killed. Then it cleans up, and is done when the next worker stands.
   enum class Reset { none, wanted, preparing };

@@ -46,11 +46,12 @@ double cpu_seconds_of(pid_t pid) {
 }
 
 // The high-water mark of a process that lives on, for which there is no rusage.
-std::uint64_t peak_memory_of(pid_t pid) {
-  const os::UniqueFd status(
-      ::open(("/proc/" + std::to_string(pid) + "/status").c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 2048> text{};
-  const ssize_t size = ::read(status.get(), text.data(), text.size());
+std::uint64_t peak_memory_of(Worker& worker) {
+  if (!worker.status)
+    worker.status.reset(
+        ::open(("/proc/" + std::to_string(worker.pid) + "/status").c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 2048> text;  // NOLINT: filled by pread
+  const ssize_t size = ::pread(worker.status.get(), text.data(), text.size(), 0);
   std::string_view rest(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   rest.remove_prefix(std::min(rest.find("VmHWM:"), rest.size()));
   rest.remove_prefix(std::min(rest.find_first_of("0123456789"), rest.size()));
@@ -205,7 +206,7 @@ void Supervisor::start_turn(Clock::time_point now) {
                 wire::Log{"warning", "the process with the earlier steps' variables has ended"}});
   ::kill(worker->pid, SIGCONT);
   turn_->start(now, worker->cpu_seconds);
-  worker->queue_request(wire::encode(wire::Request(turn_->request())));
+  worker->queue_request(wire::encode_for_worker(turn_->request()));
 }
 
 // A process that an earlier step left running may have stopped what this turn waits for.
@@ -215,7 +216,8 @@ void Supervisor::resume_strangers() const {
 
 void Supervisor::advance_turn(Clock::time_point now) {
   if (turn_worker().request_pending()) turn_worker().flush_request();
-  if (host_.backlog() < max_host_backlog_bytes) turn_worker().pump(*turn_);
+  if ((text_waits_ || records_wait_) && host_.backlog() < max_host_backlog_bytes)
+    turn_worker().pump(*turn_, text_waits_);
   if (turn_->take_second_interrupt(now) && !worker_is_over_) ::kill(turn_worker().pid, SIGINT);
   if (now >= turn_->kill_at() && !worker_is_over_) turn_->out_of_time();
   if (worker_is_over_) {
@@ -224,7 +226,7 @@ void Supervisor::advance_turn(Clock::time_point now) {
     sweep(now);
   } else if (turn_->interactive() && turn_->claimed_end()) {
     interactive_->cpu_seconds = cpu_seconds_of(interactive_->pid);
-    turn_->set_peak_memory(peak_memory_of(interactive_->pid));
+    turn_->set_peak_memory(peak_memory_of(*interactive_));
     turn_->conclude(Clock::now(), false, interactive_->cpu_seconds);
     turn_.reset();
   }

@@ -38,13 +38,13 @@ Worker Worker::create(FarEnds& far_ends) {
   return worker;
 }
 
-bool Worker::pump(OutputSink& sink) {
+bool Worker::pump(OutputSink& sink, bool may_have_text) {
   bool progress = false;
   // Once is enough but for text that came while we looked. The last round takes no more, so that
   // none stays behind.
   for (int round = 1; round <= max_rounds_per_pump; ++round) {
     // Text first, marks after: see OrderedOutput::deliver.
-    progress = read_texts() || progress;
+    if (round > 1 || may_have_text) progress = read_texts() || progress;
     const bool emptied = read_records(progress);
     const bool is_last = round == max_rounds_per_pump;
     if (!output_.deliver(sink, emptied, [&] { return !is_last && read_texts(); })) break;

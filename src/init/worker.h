@@ -26,6 +26,7 @@ class Worker {
   pid_t holder = 0;
   double holder_cpu_seconds = 0;  // used when the first script arrived
   double cpu_seconds = 0;         // used when it last fell idle
+  os::UniqueFd status;            // its page in /proc, once it outlives a turn
 
   int stdout_fd() const { return stdout_.get(); }
   int stderr_fd() const { return stderr_.get(); }
@@ -33,8 +34,9 @@ class Worker {
   int run_fd() const { return run_.get(); }
 
   // Reads what the worker has said and hands it over in order, at most a few chunks at a time.
-  // False if there was nothing.
-  bool pump(OutputSink& sink);
+  // Whoever knows that a moment ago no text was there spares us the look. False if there was
+  // nothing.
+  bool pump(OutputSink& sink, bool may_have_text = true);
   // Nobody holds the other ends any more and all was read.
   bool drained() const { return !stdout_ && !stderr_ && !emit_; }
   void finish(OutputSink& sink) { output_.finish(sink); }

@@ -32,11 +32,16 @@ void append_member(std::string& out, std::string_view key, bool value) {
 }
 
 template <typename Number>
-void append_number(std::string& out, std::string_view key, Number value) {
+void append_digits(std::string& out, Number value) {
   std::array<char, 32> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  append_key(out, key);
   out.append(digits.data(), end);
+}
+
+template <typename Number>
+void append_number(std::string& out, std::string_view key, Number value) {
+  append_key(out, key);
+  append_digits(out, value);
 }
 
 struct BodyWriter {
@@ -81,7 +86,6 @@ struct BodyWriter {
 };
 
 void append_env(std::string& out, const std::map<std::string, std::string>& env) {
-  append_key(out, "env");
   char separator = '{';
   for (const auto& [name, value] : env) {
     out += separator;
@@ -115,6 +119,7 @@ struct RequestWriter {
     append_member(out, "script", request.script);
     append_number(out, "timeout", request.timeout_seconds);
     append_member(out, "mode", name_of(request.mode));
+    append_key(out, "env");
     append_env(out, request.env);
     append_names(out, "secrets", request.secrets);
     append_number(out, "max_output_bytes", request.max_output_bytes);
@@ -148,6 +153,22 @@ std::string encode(const Request& request) {
   std::visit(RequestWriter{line}, request);
   line += "}\n";
   return line;
+}
+
+std::string encode_for_worker(const RunRequest& request) {
+  std::string env;
+  if (!request.env.empty()) append_env(env, request.env);
+  std::string frame(name_of(request.mode));
+  frame += ' ';
+  append_digits(frame, request.timeout_seconds);
+  frame += ' ';
+  append_digits(frame, env.size());
+  frame += ' ';
+  append_digits(frame, request.script.size());
+  frame += '\n';
+  frame += env;
+  frame += request.script;
+  return frame;
 }
 
 }  // namespace hearth::wire
