@@ -1326,8 +1326,167 @@ def prepare(control, fds, base):
         raise OSError(code, os.strerror(code))
 
 
+# ---- The zygote --------------------------------------------------------------------------------------------
+#
+# On the native backend the harness does not start in a sandbox: one of them, in namespaces of its own, forks the
+# sandboxes of an environment, each with everything loaded.
+#
+#   control socket   host -> zygote   {"type":"spawn","number":n,...} with the sandbox's stream and its cgroups' files
+#                    zygote -> host   ready | failed | {"type":"spawned","number":n} with a pidfd | spawn_failed
+
+INIT = "/hearth/init"
+ISOLATE_LIBRARY = "/hearth/libhearth-isolate.so"
+SYS_PIDFD_OPEN = 434
+
+
+def sandbox_spec_type():
+    """HearthSandboxSpec of isolate/isolate.h. Not every Python has ctypes; every zygote must."""
+    u32, u64, pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+
+    class SandboxSpec(ctypes.Structure):
+        _fields_ = [
+            ("uid", u32),
+            ("gid", u32),
+            ("workspace_bytes", u64),
+            ("workspace_inodes", u64),
+            ("scratch_bytes", u64),
+            ("scratch_inodes", u64),
+            ("cgroup_fds", ctypes.POINTER(ctypes.c_int32)),
+            ("cgroup_count", u64),
+            ("seccomp_filter", pointer),
+            ("seccomp_length", u64),
+            ("writable_paths", ctypes.POINTER(ctypes.c_char_p)),
+            ("use_landlock", u64),
+        ]
+
+    return SandboxSpec
+
+
+class Zygote:
+    """What the forking of sandboxes needs, made ready before the first."""
+
+    def __init__(self, control, base, seccomp_filter, writable_paths):
+        self.control = control
+        self.base = base
+        self.library = ctypes.CDLL(ISOLATE_LIBRARY, use_errno=True)
+        self.library.hearth_failed_step.restype = ctypes.c_char_p
+        self.spec_type = sandbox_spec_type()
+        self.filter = ctypes.create_string_buffer(seccomp_filter, len(seccomp_filter))
+        paths = [os.fsencode(path) for path in writable_paths] + [None]
+        self.writable_paths = (ctypes.c_char_p * len(paths))(*paths)
+        self.own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+
+    def serve(self):
+        # Whoever ends is nobody's business here: the host holds a pidfd.
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        while True:
+            packet, fds = receive(self.control)
+            if not packet:
+                os._exit(0)
+            request = _decoded(packet)
+            try:
+                if request.get("type") == "spawn" and fds:
+                    self.spawn(request, fds)
+            except OSError as error:
+                message = "%s: %s" % (error.filename or "fork", error.strerror)
+                send(self.control, {"type": "spawn_failed", "number": request["number"], "message": message})
+            finally:
+                for fd in fds:
+                    os.close(fd)
+
+    def spawn(self, request, fds):
+        self.call("hearth_new_pid_namespace", self.own_pid_namespace)
+        pid = os.fork()
+        if pid == 0:
+            self.become_sandbox(request, *fds)
+        pidfd = libc.syscall(SYS_PIDFD_OPEN, pid, 0)
+        if pidfd < 0:
+            raise OSError(ctypes.get_errno(), "the sandbox's first process ended at once", "pidfd_open")
+        message = json.dumps({"type": "spawned", "number": request["number"]}).encode()
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [pidfd]))
+        self.control.sendmsg([message], [rights])
+        os.close(pidfd)
+
+    def call(self, function, *args):
+        if getattr(self.library, function)(*args) != 0:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), self.library.hearth_failed_step().decode())
+
+    def become_sandbox(self, request, stream, *cgroups):
+        """PID 1 of a new namespace: isolates itself, forks the harness and the first worker, becomes init."""
+        try:
+            self.control.close()
+            os.close(self.own_pid_namespace)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            spec = self.spec_of(request, cgroups)
+            self.call("hearth_isolate", ctypes.byref(spec))
+            self.call("hearth_lock_down", ctypes.byref(spec))
+            for fd in cgroups:
+                os.close(fd)
+            start_sandbox(stream, self.base)
+        except BaseException as error:
+            what = "%s: %s" % (error.filename, error.strerror) if isinstance(error, OSError) else repr(error)
+            event = {"type": "error", "name": "SandboxFailed", "message": what, "traceback": ""}
+            os.write(stream, json.dumps(event).encode() + b"\n")
+        finally:
+            os._exit(1)
+
+    def spec_of(self, request, cgroups):
+        numbers = {name: request[name] for name, kind in self.spec_type._fields_ if name in request}
+        return self.spec_type(
+            cgroup_fds=(ctypes.c_int32 * len(cgroups))(*cgroups),
+            cgroup_count=len(cgroups),
+            seccomp_filter=ctypes.addressof(self.filter),
+            seccomp_length=len(self.filter) // 8,
+            writable_paths=self.writable_paths,
+            **numbers,
+        )
+
+
+def start_sandbox(stream, base):
+    """The three processes of a sandbox; this one executes init."""
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in (0, STDOUT_FD, STDERR_FD):
+        os.dup2(null, fd)
+    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    out, err, emit, run = (os.pipe() for _ in range(4))
+    harness = os.fork()
+    if harness == 0:
+        become_harness(far.detach(), base)
+    if os.fork() == 0:
+        serve_worker(out[1], err[1], emit[1], run[0], base)
+    ours = (near.detach(), out[0], err[0], emit[0], run[1])
+    for fd in (stream, *ours):
+        os.set_inheritable(fd, True)
+    adopted = ",".join(str(number) for number in (harness, *ours))
+    os.execv(INIT, [INIT, "--host-fd", str(stream), "--adopt", adopted])
+
+
+def become_harness(control_fd, base):
+    try:
+        os.setsid()
+        os.dup2(control_fd, EMIT_FD, inheritable=False)
+        close_from(EMIT_FD + 1)
+        set_dumpable(False)
+        control = socket.socket(fileno=EMIT_FD)
+        send_ready(control)
+        serve_control(control, base)
+    finally:
+        os._exit(1)
+
+
+def read_filter():
+    with os.fdopen(int(os.environ.pop("HEARTH_SECCOMP_FD")), "rb") as file:
+        return file.read()
+
+
+# ---- Start -------------------------------------------------------------------------------------------------
+
+
 def parse_arguments(arguments):
+    """What load_base() wants, and what a zygote does besides."""
     options = {"tools": "/tools", "workspace": "/workspace", "preload": [], "paths": []}
+    zygote = {"is_zygote": False, "writable_paths": []}
     rest = [part for argument in arguments for part in argument.split("=", 1)]
     if len(rest) % 2:
         raise SystemExit("executor_harness: every option needs a value: %s" % " ".join(arguments))
@@ -1338,9 +1497,13 @@ def parse_arguments(arguments):
             options["preload"] += [name.strip() for name in value.split(",") if name.strip()]
         elif option in ("--tools", "--workspace"):
             options[option[2:]] = os.path.abspath(value)
+        elif option == "--zygote":
+            zygote["is_zygote"] = value == "yes"
+        elif option == "--writable":
+            zygote["writable_paths"].append(value)
         else:
             raise SystemExit("executor_harness: unknown option %s" % option)
-    return options
+    return options, zygote
 
 
 def hold_standard_fds():
@@ -1353,7 +1516,7 @@ def hold_standard_fds():
 
 
 def main(arguments):
-    options = parse_arguments(arguments)
+    options, zygote = parse_arguments(arguments)
     hold_standard_fds()
     control = socket.socket(fileno=int(os.environ.pop("HEARTH_CONTROL_FD")))
     control.set_inheritable(False)
@@ -1366,9 +1529,17 @@ def main(arguments):
         send(control, {"type": "failed", "message": str(failure), "traceback": failure.traceback})
         return 1
     set_dumpable(False)
+    if zygote["is_zygote"]:
+        sandboxes = Zygote(control, base, read_filter(), zygote["writable_paths"])
+        send_ready(control)
+        return sandboxes.serve()
+    send_ready(control)
+    return serve_control(control, base)
+
+
+def send_ready(control):
     version = "%d.%d.%d" % sys.version_info[:3]
     send(control, {"type": "ready", "python": version, "harness": HARNESS_VERSION})
-    return serve_control(control, base)
 
 
 if __name__ == "__main__":

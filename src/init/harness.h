@@ -32,6 +32,8 @@ class Harness {
  public:
   // Starts `command` with the environment init was given.
   explicit Harness(const std::vector<std::string>& command);
+  // One that is there already; the descriptor becomes ours.
+  Harness(pid_t pid, int control) : pid_(pid), control_(control) {}
 
   pid_t pid() const { return pid_; }
   int control_fd() const { return control_.get(); }

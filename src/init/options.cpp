@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -9,21 +10,36 @@ namespace hearth::init {
 
 const char* const usage_text =
     "usage: hearth-init [--host-fd N] [--wipe DIR]... -- HARNESS [ARGUMENT]...\n"
+    "       hearth-init [--host-fd N] [--wipe DIR]... --adopt PID,CONTROL,OUT,ERR,EMIT,RUN\n"
     "\n"
     "PID 1 of a sandbox: speaks Hearth's protocol on standard input and output, starts HARNESS\n"
     "and has it run scripts. Works only as PID 1 of a pid namespace of its own.\n"
     "\n"
     "  --host-fd N   speak on descriptor N instead\n"
-    "  --wipe DIR    emptied by a reset (default: /workspace, /tmp and /dev/shm)\n";
+    "  --wipe DIR    emptied by a reset (default: /workspace, /tmp and /dev/shm)\n"
+    "  --adopt ...   the harness runs already as the child PID; the descriptors of its socket and "
+    "of\n"
+    "                its first worker's pipes\n";
 
 namespace {
 
-int descriptor(std::string_view text) {
-  int fd = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fd);
-  if (error != std::errc() || end != text.data() + text.size() || fd < 0)
-    throw Error("--host-fd takes the number of a descriptor, not \"" + std::string(text) + '"');
-  return fd;
+int number(std::string_view option, std::string_view text) {
+  int value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+    throw Error(std::string(option) + " takes numbers, not \"" + std::string(text) + '"');
+  return value;
+}
+
+Options::Adopted adopted(std::string_view list) {
+  std::array<int, 6> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t comma = i + 1 < numbers.size() ? list.find(',') : list.size();
+    if (comma == std::string_view::npos) throw Error("--adopt takes six numbers");
+    numbers.at(i) = number("--adopt", list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return {numbers[0], numbers[1], {numbers[2], numbers[3], numbers[4], numbers[5]}};
 }
 
 }  // namespace
@@ -36,7 +52,9 @@ Options parse_options(int argc, char** argv) {
     const std::string_view option = argv[at];
     if (at + 1 >= argc) throw Error(std::string(option) + " lacks its value");
     if (option == "--host-fd") {
-      options.host_read_fd = options.host_write_fd = descriptor(argv[at + 1]);
+      options.host_read_fd = options.host_write_fd = number(option, argv[at + 1]);
+    } else if (option == "--adopt") {
+      options.adopted = adopted(argv[at + 1]);
     } else if (option == "--wipe") {
       wiped.emplace_back(argv[at + 1]);
     } else {
@@ -45,7 +63,8 @@ Options parse_options(int argc, char** argv) {
   }
   if (!wiped.empty()) options.wiped_directories = std::move(wiped);
   if (at < argc) options.harness_command.assign(argv + at + 1, argv + argc);
-  if (options.harness_command.empty()) throw Error("no harness is named after --");
+  if (options.harness_command.empty() != options.adopted.has_value())
+    throw Error("name either a harness after --, or one to --adopt");
   return options;
 }
 

@@ -1,6 +1,10 @@
 // init/options.h: how hearth-init is told what to do.
 #pragma once
 
+#include <sys/types.h>
+
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +15,13 @@ struct Options {
   int host_write_fd = 1;
   std::vector<std::string> wiped_directories = {"/workspace", "/tmp", "/dev/shm"};
   std::vector<std::string> harness_command;
+  // Instead of a command: a harness that is there already, and the worker it has on the way.
+  struct Adopted {
+    pid_t harness_pid = 0;
+    int control_fd = -1;
+    std::array<int, 4> worker_fds{};  // stdout, stderr, emit: read ends; run: write end
+  };
+  std::optional<Adopted> adopted;
 };
 
 // Throws Error with a sentence for the operator.

@@ -42,7 +42,9 @@ Supervisor::Supervisor(const Options& options)
     : options_(options),
       host_(options.host_read_fd, options.host_write_fd),
       signals_(open_signals()),
-      harness_(options.harness_command) {
+      harness_(options.adopted ? Harness(options.adopted->harness_pid, options.adopted->control_fd)
+                               : Harness(options.harness_command)) {
+  if (options_.adopted) preparing_ = Worker::adopt(options_.adopted->worker_fds);
   for (const std::string& path : options_.wiped_directories) wiped_.push_back(WipedDirectory(path));
 }
 

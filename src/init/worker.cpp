@@ -32,10 +32,23 @@ Worker Worker::create(FarEnds& far_ends) {
   make_pipe(worker.stderr_, far_ends.stderr_write);
   make_pipe(worker.emit_, far_ends.emit_write);
   make_pipe(far_ends.run_read, worker.run_);
-  // Only our ends: what the script sees of its pipes behaves like any other.
-  for (const int fd : {worker.stdout_fd(), worker.stderr_fd(), worker.emit_fd(), worker.run_fd()})
-    make_nonblocking(fd);
+  worker.make_our_ends_nonblocking();
   return worker;
+}
+
+Worker Worker::adopt(const std::array<int, 4>& near_ends) {
+  Worker worker;
+  worker.stdout_.reset(near_ends[0]);
+  worker.stderr_.reset(near_ends[1]);
+  worker.emit_.reset(near_ends[2]);
+  worker.run_.reset(near_ends[3]);
+  worker.make_our_ends_nonblocking();
+  return worker;
+}
+
+// Only ours: what the script sees of its pipes behaves like any other.
+void Worker::make_our_ends_nonblocking() const {
+  for (const int fd : {stdout_fd(), stderr_fd(), emit_fd(), run_fd()}) make_nonblocking(fd);
 }
 
 bool Worker::pump(OutputSink& sink, bool may_have_text) {

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <string>
 
 namespace hearth::init {
@@ -18,6 +19,8 @@ class Worker {
     os::UniqueFd stdout_write, stderr_write, emit_write, run_read;
   };
   static Worker create(FarEnds& far_ends);
+  // Of a worker that somebody else made: stdout, stderr, emit, run. They become ours.
+  static Worker adopt(const std::array<int, 4>& near_ends);
 
   pid_t pid = 0;  // 0 until it has said that it is prepared
   // A process that shares the worker's memory and sleeps in the kernel with every signal blocked.
@@ -48,6 +51,7 @@ class Worker {
   bool request_pending() const { return !request_.empty(); }
 
  private:
+  void make_our_ends_nonblocking() const;
   bool read_texts();
   bool read_text(os::UniqueFd& fd, Stream stream);
   bool read_records(bool& progress);

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <chrono>
 #include <future>
 #include <utility>
 
@@ -16,7 +17,9 @@ template <typename T>
 T run_task(asio::io_context& loop, Task<T> task) {
   std::future<T> result = asio::co_spawn(loop, std::move(task), asio::use_future);
   loop.restart();
-  loop.run();
+  // Not to the end of all work: what runs in the background goes on with the next task.
+  while (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    if (loop.run_one() == 0) break;
   return result.get();
 }
 

@@ -49,8 +49,8 @@ TEST_CASE("resource limits that a script gives to the harness reach no later tur
 }
 
 TEST_CASE("a priority that a script gives to the harness reaches no later turn") {
-  check_not_inherited("os.setpriority(os.PRIO_PROCESS, HARNESS, 7)");
-  check_not_inherited("os.setpriority(os.PRIO_USER, 0, 7)");
+  check_not_inherited("os.setpriority(os.PRIO_PROCESS, HARNESS, 19)");
+  check_not_inherited("os.setpriority(os.PRIO_USER, 0, 19)");
   check_not_inherited("os.sched_setscheduler(HARNESS, os.SCHED_BATCH, os.sched_param(0))");
   check_not_inherited("assert ctypes.CDLL(None).syscall(251, 1, HARNESS, (2 << 13) | 7) == 0");
 }
@@ -72,7 +72,7 @@ os.nice(5)
 os.umask(0o777)
 resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-os.setpriority(os.PRIO_PGRP, 0, 10)
+os.setpriority(os.PRIO_PGRP, 0, 19)
 )py");
   CHECK(result.verdict == Verdict::ok);
   CHECK(sandbox.run(look).stdout_text == untouched);

@@ -1,0 +1,52 @@
+// backend/sandbox.h: one live isolated place, however it was made. All a layer above may want of
+// it.
+#pragma once
+
+#include "async/task.h"
+#include "channel/sandbox_channel.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace hearth::backend {
+
+struct SandboxUsage {
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t peak_memory_bytes = 0;
+  double cpu_seconds = 0;
+};
+
+class Sandbox {
+ public:
+  // Whatever is left of it is killed and removed.
+  virtual ~Sandbox() = default;
+
+  virtual const std::string& id() const = 0;
+  virtual SandboxChannel& channel() = 0;
+
+  // Everything in it, at once. Harmless when it has ended.
+  virtual void kill() = 0;
+  // Returns when none of its processes is left, however that came.
+  virtual Task<> exited() = 0;
+
+  // Whether the kernel killed something in it for want of memory, ever.
+  virtual bool memory_limit_hit() const = 0;
+  virtual SandboxUsage usage() const = 0;
+};
+
+// Makes the sandboxes of one built environment.
+class SandboxSource {
+ public:
+  virtual ~SandboxSource() = default;
+
+  // Ready to run. Throws SpawnError or ReadyTimeout, and then nothing of it is left. Several may
+  // be on their way at once.
+  virtual Task<std::unique_ptr<Sandbox>> spawn() = 0;
+
+  // Ends what is needed to make more, and waits until all that was destroyed is gone. Sandboxes
+  // still alive die. Must be called before the destructor.
+  virtual Task<> close() = 0;
+};
+
+}  // namespace hearth::backend

@@ -1,0 +1,71 @@
+// Who the sandbox's processes are: nobody, without rights, for good.
+#include "isolate/steps.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace hearth::isolate {
+namespace {
+
+// What a script sees itself as.
+constexpr unsigned inside_id = 1000;
+
+bool write_to(const char* path, const char* text) {
+  const int file = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const auto size = static_cast<ssize_t>(std::strlen(text));
+  const bool written = ::write(file, text, static_cast<std::size_t>(size)) == size;
+  ::close(file);
+  return written;
+}
+
+bool write_map(const char* path, unsigned outside) {
+  char map[48];
+  std::snprintf(map, sizeof map, "%u %u 1", inside_id, outside);
+  return write_to(path, map);
+}
+
+}  // namespace
+
+// A user namespace that owns nothing: the other namespaces belong to the zygote's, so whoever gains
+// rights in this one has gained them over no mount, no network and no process.
+bool become_sandbox_user(const HearthSandboxSpec& spec) {
+  if (spec.uid != 0 &&
+      (::setgroups(0, nullptr) != 0 || ::setresgid(spec.gid, spec.gid, spec.gid) != 0 ||
+       ::setresuid(spec.uid, spec.uid, spec.uid) != 0))
+    return fail("become the sandbox's user");
+  // A change of user makes a process unreadable to itself, and the maps are files of /proc.
+  if (::prctl(PR_SET_DUMPABLE, 1) != 0) return fail("become the sandbox's user");
+  if (::unshare(CLONE_NEWUSER) != 0) return fail("create the sandbox's user namespace");
+  if (!write_to("/proc/self/setgroups", "deny") || !write_map("/proc/self/uid_map", spec.uid) ||
+      !write_map("/proc/self/gid_map", spec.gid))
+    return fail("name the sandbox's user");
+  return true;
+}
+
+bool drop_capabilities() {
+  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability)
+    if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) return fail("empty the bounding set");
+  constexpr unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+                                 SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+  if (::prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) != 0) return fail("lock the secure bits");
+  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
+    return fail("clear the ambient capabilities");
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct none[2] = {};
+  if (::syscall(SYS_capset, &header, none) != 0) return fail("drop the capabilities");
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 || fail("forbid new privileges");
+}
+
+}  // namespace hearth::isolate

@@ -1,0 +1,97 @@
+// Landlock and seccomp: what the sandbox's processes may still ask of the kernel.
+#include "isolate/steps.h"
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+namespace hearth::isolate {
+namespace {
+
+using Rights = std::uint64_t;
+
+// Newer than the headers of Debian 12.
+constexpr Rights truncate_right = 1ULL << 14;                // version 3 of Landlock
+constexpr Rights device_ioctl_right = 1ULL << 15;            // version 5
+constexpr std::uint64_t scope_abstract_sockets = 1ULL << 0;  // version 6
+constexpr std::uint64_t scope_signals = 1ULL << 1;
+struct RulesetAttributes {
+  std::uint64_t handled_access_fs;
+  std::uint64_t handled_access_net;
+  std::uint64_t scoped;
+};
+
+constexpr Rights content_rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+                                  LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
+                                  LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+                                  LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM |
+                                  LANDLOCK_ACCESS_FS_REFER | truncate_right;
+constexpr Rights device_rights =
+    LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | device_ioctl_right;
+constexpr Rights file_rights = LANDLOCK_ACCESS_FS_WRITE_FILE | truncate_right;
+
+Rights known_rights(int version) {
+  Rights rights = content_rights | device_rights;
+  if (version < 3) rights &= ~truncate_right;
+  if (version < 5) rights &= ~device_ioctl_right;
+  return rights;
+}
+
+bool allow(int ruleset, const char* path, Rights rights) {
+  const int fd = ::open(path, O_PATH | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct stat info{};
+  if (::fstat(fd, &info) != 0 || !S_ISDIR(info.st_mode)) rights &= file_rights;
+  const landlock_path_beneath_attr rule{rights, fd};
+  const bool added =
+      ::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+  ::close(fd);
+  return added;
+}
+
+bool add_rules(int ruleset, const HearthSandboxSpec& spec, Rights known) {
+  for (const char* path : {"/workspace", "/tmp", "/dev/shm"})
+    if (!allow(ruleset, path, content_rights & known)) return false;
+  for (const char* const* path = spec.writable_paths; *path != nullptr; ++path)
+    if (!allow(ruleset, *path, content_rights & known)) return false;
+  return allow(ruleset, "/dev", (file_rights | device_ioctl_right) & known) &&
+         allow(ruleset, "/proc", file_rights & known);
+}
+
+}  // namespace
+
+// Nothing but the scratch directories can be written to as it is; this holds even if a mount were
+// not what it should be. Reading is not limited: all that can be seen is there to be read.
+bool restrict_files(const HearthSandboxSpec& spec) {
+  if (spec.use_landlock == 0) return true;
+  const int version = static_cast<int>(
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION));
+  // Version 1 forbids every rename between directories.
+  if (version < 2) return fail("use Landlock");
+  const Rights known = known_rights(version);
+  const RulesetAttributes attributes{known, 0, scope_abstract_sockets | scope_signals};
+  const std::size_t size = version >= 6 ? sizeof attributes : sizeof(std::uint64_t);
+  const int ruleset =
+      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, size, 0));
+  if (ruleset < 0) return fail("make a Landlock ruleset");
+  const bool restricted =
+      add_rules(ruleset, spec, known) && ::syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+  ::close(ruleset);
+  return restricted || fail("apply the Landlock ruleset");
+}
+
+bool restrict_system_calls(const HearthSandboxSpec& spec) {
+  const sock_fprog program{static_cast<unsigned short>(spec.seccomp_length),
+                           static_cast<sock_filter*>(const_cast<void*>(spec.seccomp_filter))};
+  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ||
+         fail("install the seccomp filter");
+}
+
+}  // namespace hearth::isolate

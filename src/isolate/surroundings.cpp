@@ -1,0 +1,63 @@
+// Cgroup, namespaces, loopback and limits: everything but files.
+#include "isolate/steps.h"
+
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fcntl.h>
+
+namespace hearth::isolate {
+
+bool join_cgroups(const HearthSandboxSpec& spec) {
+  for (std::uint64_t i = 0; i < spec.cgroup_count; ++i)
+    if (::write(spec.cgroup_fds[i], "0", 1) != 1) return fail("join the cgroup");
+  return true;
+}
+
+bool enter_namespaces() {
+  if (::unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) != 0)
+    return fail("create namespaces");
+  constexpr char name[] = "sandbox";
+  return ::sethostname(name, sizeof name - 1) == 0 || fail("set the host's name");
+}
+
+bool raise_loopback() {
+  const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return fail("open a socket");
+  ifreq loopback{};
+  loopback.ifr_name[0] = 'l';
+  loopback.ifr_name[1] = 'o';
+  loopback.ifr_flags = IFF_UP;
+  const bool raised = ::ioctl(socket, SIOCSIFFLAGS, &loopback) == 0;
+  ::close(socket);
+  return raised || fail("raise the loopback interface");
+}
+
+bool set_limits() {
+  struct Limit {
+    __rlimit_resource_t resource;
+    rlim_t most;
+  };
+  // Processes are counted by the cgroup: RLIMIT_NPROC is per user, and not per sandbox.
+  const Limit limits[] = {
+      {RLIMIT_CORE, 0},  // core_pattern may be a program of the host
+      {RLIMIT_NOFILE, 1024}, {RLIMIT_MEMLOCK, 64 << 10}, {RLIMIT_SIGPENDING, 1024},
+      {RLIMIT_MSGQUEUE, 0},  // POSIX queues outlive processes, and nobody here can list them
+      {RLIMIT_RTPRIO, 0},    {RLIMIT_NICE, 0},
+  };
+  for (const Limit& limit : limits) {
+    const rlimit value{limit.most, limit.most};
+    if (::setrlimit(limit.resource, &value) != 0) return fail("set resource limits");
+  }
+  // When the machine runs out of memory, sandboxes are the first to go.
+  const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  const bool written = score >= 0 && ::write(score, "500", 3) == 3;
+  if (score >= 0) ::close(score);
+  return written || fail("set the out-of-memory score");
+}
+
+}  // namespace hearth::isolate

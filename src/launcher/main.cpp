@@ -1,0 +1,99 @@
+// hearth-launcher: builds a zygote's namespaces and root, executes Python there, and waits.
+#include "base/error.h"
+#include "launcher/namespaces.h"
+#include "launcher/options.h"
+#include "launcher/root.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace hearth;
+using namespace hearth::launcher;
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (std::string& word : words) result.push_back(word.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+// What a zygote inherits is named; nothing else passes, least of all a directory of the old root.
+void close_all_but(std::vector<int> kept) {
+  for (const int standard : {0, 1, 2}) kept.push_back(standard);
+  std::sort(kept.begin(), kept.end());
+  unsigned first = 0;
+  for (const int fd : kept) {
+    if (static_cast<unsigned>(fd) > first) ::close_range(first, static_cast<unsigned>(fd) - 1, 0);
+    first = static_cast<unsigned>(fd) + 1;
+  }
+  ::close_range(first, ~0U, 0);
+}
+
+[[noreturn]] void become_zygote(Options& options) try {
+  die_with_parent();
+  enter_root();
+  for (const int fd : options.kept_fds) ::fcntl(fd, F_SETFD, 0);
+  std::vector<char*> command = pointers(options.command);
+  std::vector<char*> environment = pointers(options.environment);
+  ::execve(command[0], command.data(), environment.data());
+  throw OsError("execute " + options.command[0]);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "hearth-launcher: %s\n", error.what());
+  std::_Exit(1);
+}
+
+int wait_for(pid_t zygote) {
+  // The descriptors are the zygote's now: its end must be seen by who holds the other ends.
+  ::close_range(3, ~0U, 0);
+  int status = 0;
+  while (::waitpid(zygote, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int launch(Options& options) {
+  const pid_t parent = ::getppid();
+  close_all_but(options.kept_fds);
+  ::umask(022);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  become_able_to_mount(options.uids);
+  build_root(options.steps);
+  enter_namespaces(options.uids);
+  die_with_parent();
+  // It may have died before we asked. (In the new pid namespace only our children are.)
+  if (::getppid() != parent) return 1;
+  const pid_t zygote = ::fork();
+  if (zygote < 0) throw OsError("fork");
+  if (zygote == 0) become_zygote(options);
+  return wait_for(zygote);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") {
+    std::fputs(usage_text, stdout);
+    return 0;
+  }
+  try {
+    Options options = parse_options(argc, argv);
+    return launch(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hearth-launcher: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,109 @@
+#include "launcher/options.h"
+
+#include "base/error.h"
+
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+namespace hearth::launcher {
+
+const char* const usage_text =
+    "usage: hearth-launcher [OPTION]... -- COMMAND [ARGUMENT]...\n"
+    "\n"
+    "Runs COMMAND as PID 1 of new user, pid, mount, network, IPC, UTS and cgroup namespaces, in a\n"
+    "root file system that holds what the options name and nothing else. Ends with its parent.\n"
+    "\n"
+    "  --ro-bind SOURCE PATH   show SOURCE at PATH, read-only\n"
+    "  --bind SOURCE PATH      show SOURCE at PATH, writable\n"
+    "  --dir PATH              an empty directory\n"
+    "  --symlink TARGET PATH   a symbolic link\n"
+    "  --file PATH TEXT        a file with this content\n"
+    "  --dev                   /dev with null, zero, full, random and urandom\n"
+    "  --uids FIRST COUNT      the users inside are these outside (needs root); without it, root\n"
+    "                          inside is the caller outside\n"
+    "  --keep-fd N             COMMAND inherits this descriptor\n"
+    "  --setenv NAME VALUE     the environment of COMMAND is made of these alone\n";
+
+namespace {
+
+class Arguments {
+ public:
+  Arguments(int argc, char** argv) : rest_(argv + 1, argv + argc) {}
+
+  bool empty() const { return at_ == rest_.size(); }
+  std::string take(std::string_view option) {
+    if (empty()) throw Error(std::string(option) + " lacks a value");
+    return rest_[at_++];
+  }
+  std::uint32_t take_number(std::string_view option) {
+    const std::string text = take(option);
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() ||
+        value > std::numeric_limits<std::int32_t>::max())
+      throw Error(std::string(option) + " takes a number, not \"" + text + '"');
+    return value;
+  }
+
+ private:
+  std::vector<std::string> rest_;
+  std::size_t at_ = 0;
+};
+
+std::string absolute(std::string_view option, std::string path) {
+  // What is inside the new root is named by us, so this catches mistakes, not attacks.
+  if (!path.starts_with('/') || path.find("..") != std::string::npos)
+    throw Error(std::string(option) + " takes absolute paths, not \"" + path + '"');
+  return path;
+}
+
+void take_option(Options& options, std::string_view option, Arguments& arguments) {
+  if (option == "--ro-bind" || option == "--bind") {
+    std::string source = arguments.take(option);
+    options.steps.emplace_back(
+        Bind{std::move(source), absolute(option, arguments.take(option)), option == "--bind"});
+  } else if (option == "--dir") {
+    options.steps.emplace_back(Directory{absolute(option, arguments.take(option))});
+  } else if (option == "--symlink") {
+    std::string target = arguments.take(option);
+    options.steps.emplace_back(
+        Symlink{std::move(target), absolute(option, arguments.take(option))});
+  } else if (option == "--file") {
+    std::string path = absolute(option, arguments.take(option));
+    options.steps.emplace_back(File{std::move(path), arguments.take(option)});
+  } else if (option == "--dev") {
+    options.steps.emplace_back(Devices{});
+  } else if (option == "--uids") {
+    options.uids.first = arguments.take_number(option);
+    options.uids.count = arguments.take_number(option);
+  } else if (option == "--keep-fd") {
+    options.kept_fds.push_back(static_cast<int>(arguments.take_number(option)));
+  } else if (option == "--setenv") {
+    std::string name = arguments.take(option);
+    options.environment.push_back(std::move(name) + '=' + arguments.take(option));
+  } else {
+    throw Error("unknown option " + std::string(option));
+  }
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  Arguments arguments(argc, argv);
+  while (!arguments.empty()) {
+    const std::string option = arguments.take("the command line");
+    if (option == "--") {
+      while (!arguments.empty()) options.command.push_back(arguments.take("--"));
+      break;
+    }
+    take_option(options, option, arguments);
+  }
+  if (options.command.empty()) throw Error("no command is named after --");
+  return options;
+}
+
+}  // namespace hearth::launcher

@@ -1,0 +1,51 @@
+// launcher/options.h: what the launcher is to build, as a command line that a person can read.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace hearth::launcher {
+
+// Each stands for one step on the way to the zygote's root, done in the order given.
+struct Bind {
+  std::string source;  // a path outside
+  std::string target;
+  bool writable = false;
+};
+struct Directory {
+  std::string path;
+};
+struct Symlink {
+  std::string target;
+  std::string path;
+};
+struct File {
+  std::string path;
+  std::string content;
+};
+struct Devices {};  // /dev with its five harmless devices
+using Step = std::variant<Bind, Directory, Symlink, File, Devices>;
+
+// Who the zygote's user namespace contains. `count` 0: only the caller, as root.
+struct UidRange {
+  uid_t first = 0;
+  uid_t count = 0;
+};
+
+struct Options {
+  std::vector<Step> steps;
+  UidRange uids;
+  std::vector<int> kept_fds;
+  std::vector<std::string> environment;  // NAME=VALUE
+  std::vector<std::string> command;
+};
+
+// Throws Error with a sentence for the operator.
+Options parse_options(int argc, char** argv);
+
+extern const char* const usage_text;
+
+}  // namespace hearth::launcher

@@ -1,0 +1,314 @@
+#include "native/cgroup.h"
+
+#include "base/error.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "os/read_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace hearth::native {
+namespace {
+
+namespace fs = std::filesystem;
+using Version = CgroupMounts::Version;
+
+constexpr std::string_view prefix = "hearth-";
+constexpr int cpu_period_us = 100'000;
+
+void write_value(const fs::path& file, const std::string& value) {
+  const os::UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd || ::write(fd.get(), value.data(), value.size()) != static_cast<ssize_t>(value.size()))
+    throw OsError("write \"" + value + "\" to " + file.string());
+}
+
+std::string read_value(const fs::path& file) {
+  std::ifstream stream(file);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+// The number behind `key` in lines of "key number".
+std::uint64_t value_of(const std::string& text, std::string_view key) {
+  std::istringstream stream(text);
+  std::uint64_t value = 0;
+  for (std::string word; stream >> word >> value;)
+    if (word == key) return value;
+  return 0;
+}
+
+std::uint64_t number_in(const fs::path& file) {
+  std::uint64_t value = 0;
+  std::istringstream(read_value(file)) >> value;
+  return value;
+}
+
+void make_directory(const fs::path& path) {
+  if (::mkdir(path.c_str(), 0755) != 0) throw OsError("make the cgroup " + path.string());
+}
+
+// The last process may be on its way out for a moment longer than its parent knew.
+void remove_directory(const fs::path& path) {
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    if (::rmdir(path.c_str()) == 0 || errno == ENOENT) return;
+    if (errno != EBUSY) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  log::warning("a cgroup could not be removed",
+               {{"path", path.string()}, {"error", std::strerror(errno)}});
+}
+
+void kill_processes_of(const fs::path& path) {
+  // One write where the kernel has it (5.14, in trees of version 2).
+  if (const os::UniqueFd kill_file(::open((path / "cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
+      kill_file && ::write(kill_file.get(), "1", 1) == 1)
+    return;
+  std::ifstream processes(path / "cgroup.procs");
+  for (pid_t pid = 0; processes >> pid;)
+    if (pid > 1) ::kill(pid, SIGKILL);
+}
+
+std::vector<fs::path> children_of(const fs::path& path) {
+  std::vector<fs::path> children;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
+    if (entry.is_directory(error)) children.push_back(entry.path());
+  return children;
+}
+
+void remove_tree(const fs::path& path) {
+  for (const fs::path& child : children_of(path)) remove_tree(child);
+  kill_processes_of(path);
+  remove_directory(path);
+}
+
+os::UniqueFd try_lock(const fs::path& directory) {
+  os::UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.reset();
+  return fd;
+}
+
+std::vector<fs::path> bases_of(const CgroupMounts& mounts) {
+  if (mounts.version == Version::v2) return {mounts.unified};
+  return {mounts.memory, mounts.pids, mounts.cpu};
+}
+
+// The lock is on the first tree; the others bear the same name.
+void remove_leftovers(const std::vector<fs::path>& bases) {
+  for (const fs::path& found : children_of(bases.front())) {
+    const std::string name = found.filename();
+    if (!name.starts_with(prefix)) continue;
+    const os::UniqueFd lock = try_lock(found);
+    if (!lock) continue;
+    log::info("removing what an earlier instance left", {{"cgroup", found.string()}});
+    for (const fs::path& base : bases) remove_tree(base / name);
+  }
+}
+
+class CgroupV1 : public Cgroup {
+ public:
+  CgroupV1(const std::vector<fs::path>& instance, const std::string& id,
+           const CgroupLimits& limits) {
+    try {
+      for (const fs::path& parent : instance) {
+        make_directory(parent / id);
+        directories_.push_back(parent / id);
+      }
+      write_value(memory() / "memory.limit_in_bytes", std::to_string(limits.memory_bytes));
+      // Absent where the kernel does not count swap; then there is none to be had or no limit.
+      if (limits.memory_and_swap_bytes >= 0 && fs::exists(memory() / "memory.memsw.limit_in_bytes"))
+        write_value(memory() / "memory.memsw.limit_in_bytes",
+                    std::to_string(limits.memory_and_swap_bytes));
+      write_value(directories_[1] / "pids.max", std::to_string(limits.pids));
+      write_value(directories_[2] / "cpu.cfs_period_us", std::to_string(cpu_period_us));
+      write_value(directories_[2] / "cpu.cfs_quota_us",
+                  std::to_string(std::lround(limits.cpu_cores * cpu_period_us)));
+    } catch (...) {
+      for (const fs::path& made : directories_) remove_directory(made);
+      throw;
+    }
+  }
+  ~CgroupV1() override {
+    for (const fs::path& directory : directories_) remove_directory(directory);
+  }
+
+  std::vector<os::UniqueFd> open_for_joining() const override {
+    std::vector<os::UniqueFd> files;
+    for (const fs::path& directory : directories_) {
+      // Not cgroup.procs: a thread that moves only itself does not have to wait until nobody in the
+      // whole system forks, which takes milliseconds.
+      files.emplace_back(::open((directory / "tasks").c_str(), O_WRONLY | O_CLOEXEC));
+      if (!files.back()) throw OsError("open " + (directory / "tasks").string());
+    }
+    return files;
+  }
+  bool memory_limit_hit() const override {
+    return value_of(read_value(memory() / "memory.oom_control"), "oom_kill") > 0;
+  }
+  backend::SandboxUsage usage() const override {
+    backend::SandboxUsage usage;
+    usage.memory_bytes = number_in(memory() / "memory.usage_in_bytes");
+    usage.peak_memory_bytes = number_in(memory() / "memory.max_usage_in_bytes");
+    usage.cpu_seconds = static_cast<double>(number_in(directories_[2] / "cpuacct.usage")) / 1e9;
+    return usage;
+  }
+  const std::vector<fs::path>& directories() const override { return directories_; }
+
+ private:
+  const fs::path& memory() const { return directories_[0]; }
+  std::vector<fs::path> directories_;  // memory, pids, cpu
+};
+
+class CgroupV2 : public Cgroup {
+ public:
+  CgroupV2(const fs::path& parent, const std::string& id, const CgroupLimits& limits)
+      : directories_{parent / id} {
+    make_directory(path());
+    try {
+      write_value(path() / "memory.max", std::to_string(limits.memory_bytes));
+      if (limits.memory_and_swap_bytes >= 0 && fs::exists(path() / "memory.swap.max"))
+        write_value(path() / "memory.swap.max",
+                    std::to_string(limits.memory_and_swap_bytes -
+                                   static_cast<std::int64_t>(limits.memory_bytes)));
+      // One sandbox is one thing: when the kernel has to kill, nothing half dead goes on.
+      write_value(path() / "memory.oom.group", "1");
+      write_value(path() / "pids.max", std::to_string(limits.pids));
+      write_value(path() / "cpu.max",
+                  std::to_string(std::lround(limits.cpu_cores * cpu_period_us)) + " " +
+                      std::to_string(cpu_period_us));
+    } catch (...) {
+      remove_directory(path());
+      throw;
+    }
+  }
+  ~CgroupV2() override { remove_directory(path()); }
+
+  std::vector<os::UniqueFd> open_for_joining() const override {
+    std::vector<os::UniqueFd> files;
+    files.emplace_back(::open((path() / "cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+    if (!files.back()) throw OsError("open " + (path() / "cgroup.procs").string());
+    return files;
+  }
+  bool memory_limit_hit() const override {
+    return value_of(read_value(path() / "memory.events"), "oom_kill") > 0;
+  }
+  backend::SandboxUsage usage() const override {
+    backend::SandboxUsage usage;
+    usage.memory_bytes = number_in(path() / "memory.current");
+    usage.peak_memory_bytes = number_in(path() / "memory.peak");
+    usage.cpu_seconds =
+        static_cast<double>(value_of(read_value(path() / "cpu.stat"), "usage_usec")) / 1e6;
+    return usage;
+  }
+  const std::vector<fs::path>& directories() const override { return directories_; }
+
+ private:
+  const fs::path& path() const { return directories_[0]; }
+  std::vector<fs::path> directories_;
+};
+
+bool has_controllers(const fs::path& group, const char* file) {
+  const std::string text = " " + read_value(group / file);
+  for (const std::string name : {" memory", " pids", " cpu"})
+    if (text.find(name + " ") == std::string::npos && text.find(name + "\n") == std::string::npos)
+      return false;
+  return true;
+}
+
+// Version 2 lets a group hold processes or groups with limits, not both. So we, if we are alone in
+// ours, step aside into a group of our own.
+bool make_room_in(const fs::path& group) {
+  if (has_controllers(group, "cgroup.subtree_control")) return true;
+  if (!has_controllers(group, "cgroup.controllers")) return false;
+  try {
+    write_value(group / "cgroup.subtree_control", "+memory +pids +cpu");
+    return true;
+  } catch (const OsError&) {
+    const fs::path aside = group / "hearth.self";
+    std::error_code ignored;
+    fs::create_directory(aside, ignored);
+    try {
+      write_value(aside / "cgroup.procs", "0");
+      write_value(group / "cgroup.subtree_control", "+memory +pids +cpu");
+      return true;
+    } catch (const OsError&) {
+      // Others live here, too: then it is not ours to change.
+      try {
+        write_value(group / "cgroup.procs", "0");
+      } catch (const OsError&) {
+        log::debug("cannot return to the group we came from", {{"cgroup", group.string()}});
+      }
+      ::rmdir(aside.c_str());
+      return false;
+    }
+  }
+}
+
+// Our own group, or any above it that we may use.
+fs::path usable_v2_base(const fs::path& own) {
+  for (fs::path group = own;; group = group.parent_path()) {
+    if (!fs::exists(group / "cgroup.procs")) break;
+    if (::access(group.c_str(), W_OK) == 0 && make_room_in(group)) return group;
+  }
+  throw Error(
+      "no cgroup of version 2 can be used from " + own.string() +
+      ": it needs the controllers memory, pids and cpu, and the right to make groups in it");
+}
+
+}  // namespace
+
+CgroupLimits cgroup_limits(const blueprint::ResourceLimits& limits) {
+  // Init, the harness, the holder of a worker's memory and the process between two forks.
+  constexpr std::uint64_t own_processes = 4;
+  CgroupLimits result;
+  result.memory_bytes = static_cast<std::uint64_t>(limits.memory_mb) << 20;
+  if (limits.memory_swap_mb >= 0)
+    result.memory_and_swap_bytes = std::max(limits.memory_swap_mb, limits.memory_mb) << 20;
+  result.pids = static_cast<std::uint64_t>(limits.pids_limit) + own_processes;
+  result.cpu_cores = limits.cpu_quota;
+  return result;
+}
+
+CgroupTree::CgroupTree(const CgroupMounts& mounts) : mounts_(mounts) {
+  if (!mounts.missing.empty() || mounts.version == Version::none) {
+    std::string list;
+    for (const std::string& name : mounts.missing) list += (list.empty() ? "" : ", ") + name;
+    throw Error("the cgroup controllers are not mounted: " + list);
+  }
+  if (mounts_.version == Version::v2) mounts_.unified = usable_v2_base(mounts_.unified);
+  const std::vector<fs::path> bases = bases_of(mounts_);
+  remove_leftovers(bases);
+  const std::string name = std::string(prefix) + random_id().substr(0, 12);
+  for (const fs::path& base : bases) {
+    make_directory(base / name);
+    instance_.push_back(base / name);
+    // Locked before anything is in it: whoever removes leftovers may have been quicker.
+    if (instance_.size() == 1) lock_ = try_lock(instance_.front());
+  }
+  if (!lock_) throw Error("another instance removed " + instance_.front().string());
+  if (mounts_.version == Version::v2)
+    write_value(instance_.front() / "cgroup.subtree_control", "+memory +pids +cpu");
+}
+
+CgroupTree::~CgroupTree() {
+  for (const fs::path& directory : instance_) remove_tree(directory);
+}
+
+std::unique_ptr<Cgroup> CgroupTree::make(const std::string& id, const CgroupLimits& limits) const {
+  if (mounts_.version == Version::v2)
+    return std::make_unique<CgroupV2>(instance_.front(), id, limits);
+  return std::make_unique<CgroupV1>(instance_, id, limits);
+}
+
+}  // namespace hearth::native

@@ -1,0 +1,99 @@
+// Finding our own groups in the trees this process can see.
+#include "native/cgroup.h"
+
+#include "os/read_file.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+namespace hearth::native {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Mount {
+  fs::path root;   // which part of the tree is shown
+  fs::path point;  // where
+};
+
+struct Mounts {
+  std::map<std::string, Mount> v1;  // by controller
+  std::optional<Mount> v2;
+};
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+// "id parent dev root point options... - type source superoptions"
+Mounts parse_mounts(const std::string& mountinfo) {
+  Mounts mounts;
+  for (const std::string& line : split(mountinfo, '\n')) {
+    const std::vector<std::string> words = split(line, ' ');
+    const auto dash = std::find(words.begin(), words.end(), "-");
+    if (words.size() < 6 || words.end() - dash < 4) continue;
+    const Mount mount{words[3], words[4]};
+    if (dash[1] == "cgroup2" && !mounts.v2) mounts.v2 = mount;
+    if (dash[1] != "cgroup") continue;
+    for (const std::string& controller : split(dash[3], ','))
+      mounts.v1.try_emplace(controller, mount);
+  }
+  return mounts;
+}
+
+// "4:memory:/path" for version 1, "0::/path" for version 2, which has an empty name here.
+std::map<std::string, fs::path> parse_own_groups(const std::string& text) {
+  std::map<std::string, fs::path> groups;
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string names = line.substr(first + 1, second - first - 1);
+    if (names.empty()) groups[""] = line.substr(second + 1);
+    for (const std::string& name : split(names, ',')) groups[name] = line.substr(second + 1);
+  }
+  return groups;
+}
+
+// A group outside the part that is mounted (in a container without a cgroup namespace) is taken to
+// be the mount's own root.
+fs::path directory_of(const Mount& mount, const fs::path& group) {
+  const fs::path inside = group.lexically_relative(mount.root);
+  if (inside.empty() || *inside.begin() == "..") return mount.point;
+  return inside == "." ? mount.point : mount.point / inside;
+}
+
+}  // namespace
+
+CgroupMounts find_cgroup_mounts(const std::string& mountinfo, const std::string& own_groups) {
+  const Mounts mounts = parse_mounts(mountinfo);
+  std::map<std::string, fs::path> groups = parse_own_groups(own_groups);
+  CgroupMounts found;
+  if (mounts.v2) found.unified = directory_of(*mounts.v2, groups[""]);
+  const auto in_v1 = [&](const std::string& controller) {
+    const auto mount = mounts.v1.find(controller);
+    return mount == mounts.v1.end() ? fs::path() : directory_of(mount->second, groups[controller]);
+  };
+  found.memory = in_v1("memory");
+  found.pids = in_v1("pids");
+  found.cpu = in_v1("cpu");
+  if (mounts.v1.contains("memory") || mounts.v1.contains("pids") || mounts.v1.contains("cpu")) {
+    found.version = CgroupMounts::Version::v1;
+    if (found.memory.empty()) found.missing.emplace_back("memory");
+    if (found.pids.empty()) found.missing.emplace_back("pids");
+    if (found.cpu.empty()) found.missing.emplace_back("cpu");
+  } else if (mounts.v2) {
+    found.version = CgroupMounts::Version::v2;
+  } else {
+    found.missing = {"memory", "pids", "cpu"};
+  }
+  return found;
+}
+
+}  // namespace hearth::native

@@ -1,0 +1,49 @@
+// native/launch_plan.h: what a zygote's root holds and how its Python is started, as a decision on
+// values; zygote.h acts on it.
+#pragma once
+
+#include "blueprint/sandbox_config.h"
+#include "native/programs.h"
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth::native {
+
+// What a blueprint was built into.
+struct Environment {
+  std::filesystem::path python;    // the interpreter, as the machine names it
+  std::filesystem::path packages;  // empty: none were installed
+  std::filesystem::path tools;     // empty: none
+  std::vector<std::string> preload{};
+  std::vector<blueprint::FileResource> resources{};
+};
+
+struct UidRange {
+  uid_t first = 0;
+  uid_t count = 0;
+};
+
+// What the plan must know of the machine; values in tests.
+struct Machine {
+  std::function<bool(const std::string&)> exists;
+  std::function<std::optional<std::string>(const std::string&)> link_target;
+};
+Machine this_machine();
+
+struct LaunchPlan {
+  std::vector<std::string> arguments;  // of hearth-launcher
+};
+
+inline constexpr int zygote_control_fd = 3;
+inline constexpr int zygote_seccomp_fd = 4;
+
+LaunchPlan launch_plan(const Environment& environment, const Programs& programs,
+                       const std::optional<UidRange>& uids, const Machine& machine);
+
+}  // namespace hearth::native

@@ -1,0 +1,50 @@
+// What this machine offers for sandboxes, and the refusal to go on without.
+#include "base/log.h"
+#include "native/native_source.h"
+#include "native/seccomp_profile.h"
+#include "os/read_file.h"
+
+#include <linux/landlock.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace hearth::native {
+namespace {
+
+constexpr std::size_t max_proc_bytes = std::size_t{16} << 20;
+
+std::string in_words(const std::vector<std::string>& missing) {
+  std::string text = "sandboxes cannot be made safe here: ";
+  for (std::size_t i = 0; i < missing.size(); ++i) text += (i == 0 ? "" : "; ") + missing[i];
+  return text + " (`hearth doctor` says what to do; allow_degraded accepts it)";
+}
+
+}  // namespace
+
+CannotSandbox::CannotSandbox(std::vector<std::string> what)
+    : Error(in_words(what)), missing(std::move(what)) {}
+
+std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& options) {
+  auto host = std::make_shared<NativeHost>();
+  host->programs = find_programs();
+  host->seccomp_filter = compile_seccomp_profile();
+  if (::geteuid() == 0) host->uids.emplace();
+  try {
+    host->cgroups = std::make_unique<CgroupTree>(find_cgroup_mounts(
+        os::read_file("/proc/self/mountinfo", max_proc_bytes), os::read_file("/proc/self/cgroup", max_proc_bytes)));
+  } catch (const Error& error) {
+    host->degraded.push_back(std::string("no limits on memory, processes and CPU (") +
+                             error.what() + ")");
+  }
+  // Version 1 forbids every rename between directories.
+  if (::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) < 2) {
+    host->use_landlock = false;
+    host->degraded.emplace_back("no Landlock (Linux 5.19 or newer with landlock among its LSMs)");
+  }
+  if (!host->degraded.empty() && !options.allow_degraded) throw CannotSandbox(host->degraded);
+  for (const std::string& what : host->degraded)
+    log::warning("sandboxes are weaker than they should be", {{"missing", what}});
+  return host;
+}
+
+}  // namespace hearth::native

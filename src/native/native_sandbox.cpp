@@ -1,0 +1,35 @@
+#include "native/native_sandbox.h"
+
+#include "native/pidfd.h"
+
+#include <utility>
+
+namespace hearth::native {
+
+NativeSandbox::NativeSandbox(asio::any_io_executor executor, NativeSource& source, std::string id,
+                             os::UniqueFd stream, NativeSource::Remains parts)
+    : executor_(std::move(executor)),
+      source_(source),
+      id_(std::move(id)),
+      channel_(std::make_unique<DescriptorStream>(executor_, std::move(stream))),
+      parts_(std::move(parts)) {}
+
+NativeSandbox::~NativeSandbox() {
+  kill();
+  source_.bury(std::move(parts_));
+}
+
+// The kernel ends a pid namespace with its first process, whatever the others are doing.
+void NativeSandbox::kill() { kill_process(parts_.pidfd.get()); }
+
+Task<> NativeSandbox::exited() { return process_ended(parts_.pidfd.get()); }
+
+bool NativeSandbox::memory_limit_hit() const {
+  return parts_.cgroup != nullptr && parts_.cgroup->memory_limit_hit();
+}
+
+backend::SandboxUsage NativeSandbox::usage() const {
+  return parts_.cgroup != nullptr ? parts_.cgroup->usage() : backend::SandboxUsage{};
+}
+
+}  // namespace hearth::native

@@ -1,0 +1,38 @@
+// native/native_sandbox.h: one sandbox of a zygote, from the host's side.
+#pragma once
+
+#include "backend/sandbox.h"
+#include "native/native_source.h"
+
+#include <boost/asio/any_io_executor.hpp>
+
+namespace hearth::native {
+
+class NativeSandbox : public backend::Sandbox {
+ public:
+  // `source` must outlive it.
+  NativeSandbox(asio::any_io_executor executor, NativeSource& source, std::string id,
+                os::UniqueFd stream, NativeSource::Remains parts);
+  ~NativeSandbox() override;
+  NativeSandbox(const NativeSandbox&) = delete;
+  NativeSandbox& operator=(const NativeSandbox&) = delete;
+
+  const std::string& id() const override { return id_; }
+  SandboxChannel& channel() override { return channel_; }
+  void kill() override;
+  Task<> exited() override;
+  bool memory_limit_hit() const override;
+  backend::SandboxUsage usage() const override;
+
+  int pidfd() const { return parts_.pidfd.get(); }
+  const Cgroup* cgroup() const { return parts_.cgroup.get(); }
+
+ private:
+  asio::any_io_executor executor_;
+  NativeSource& source_;
+  std::string id_;
+  SandboxChannel channel_;
+  NativeSource::Remains parts_;
+};
+
+}  // namespace hearth::native

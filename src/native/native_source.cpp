@@ -1,0 +1,115 @@
+#include "native/native_source.h"
+
+#include "base/id.h"
+#include "base/log.h"
+#include "native/native_sandbox.h"
+#include "native/pidfd.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <sys/socket.h>
+
+#include <array>
+#include <utility>
+
+namespace hearth::native {
+namespace {
+
+constexpr std::chrono::seconds ready_limit{30};
+// A file costs the kernel about a kilobyte; this keeps an empty one for each.
+constexpr std::uint64_t bytes_per_inode = 4096;
+constexpr std::uint64_t scratch_bytes = std::uint64_t{64} << 20;
+
+struct StreamPair {
+  os::UniqueFd ours;
+  os::UniqueFd theirs;
+};
+
+StreamPair stream_pair() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw OsError("create the sandbox's stream");
+  return {os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
+}
+
+Task<> wait_and_clear(NativeSource::Remains remains) {
+  // To the end, even when its owner is in a hurry: what is not cleared now stays.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_await process_ended(remains.pidfd.get());
+}
+
+}  // namespace
+
+NativeSource::NativeSource(const asio::any_io_executor& executor,
+                           std::shared_ptr<const NativeHost> host, blueprint::SandboxConfig config,
+                           Environment environment)
+    : executor_(executor),
+      host_(std::move(host)),
+      config_(std::move(config)),
+      environment_(std::move(environment)),
+      background_(executor) {
+  if (host_->uids) uids_ = std::make_shared<UidPool>(host_->uids->range());
+}
+
+NativeSource::~NativeSource() = default;
+
+Task<> NativeSource::start() { co_await running_zygote(); }
+
+Task<std::shared_ptr<Zygote>> NativeSource::running_zygote() {
+  const Mutex::Lock lock = co_await starting_.lock();
+  if (zygote_ && zygote_->alive()) co_return zygote_;
+  zygote_.reset();
+  const std::optional<UidRange> uids =
+      host_->uids ? std::optional(host_->uids->range()) : std::nullopt;
+  const LaunchPlan plan = launch_plan(environment_, host_->programs, uids, this_machine());
+  zygote_ = co_await Zygote::start(host_->programs, plan, host_->seccomp_filter.get());
+  background_.start("drain a zygote's errors", zygote_->drain_errors());
+  co_return zygote_;
+}
+
+Zygote::SandboxRequest NativeSource::request_for(uid_t uid) const {
+  Zygote::SandboxRequest request;
+  request.uid = uid;
+  request.gid = uid;
+  request.workspace_bytes = static_cast<std::uint64_t>(config_.scratch_size_mb) << 20;
+  request.workspace_inodes = request.workspace_bytes / bytes_per_inode;
+  request.scratch_bytes = scratch_bytes;
+  request.scratch_inodes = scratch_bytes / bytes_per_inode;
+  request.use_landlock = host_->use_landlock;
+  return request;
+}
+
+Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn() {
+  Remains parts;
+  parts.zygote = co_await running_zygote();
+  const std::string id = random_id();
+  if (uids_) parts.uid = UidPool::take(uids_);
+  if (host_->cgroups)
+    parts.cgroup = host_->cgroups->make(id.substr(0, 12), cgroup_limits(config_.resource_limits));
+  StreamPair stream = stream_pair();
+  std::vector<os::UniqueFd> joining;
+  if (parts.cgroup) joining = parts.cgroup->open_for_joining();
+  std::vector<int> fds{stream.theirs.get()};
+  for (const os::UniqueFd& file : joining) fds.push_back(file.get());
+  const Zygote::SandboxRequest request = request_for(parts.uid ? parts.uid->uid() : 0);
+  parts.pidfd = co_await parts.zygote->fork_sandbox(request, fds);
+  stream.theirs.reset();
+  auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, id, std::move(stream.ours),
+                                                 std::move(parts));
+  co_await sandbox->channel().await_ready(ready_limit);
+  co_return sandbox;
+}
+
+void NativeSource::bury(Remains remains) {
+  background_.start("clear a sandbox away", wait_and_clear(std::move(remains)));
+}
+
+Task<> NativeSource::close() {
+  // With its zygote every sandbox ends.
+  zygote_.reset();
+  co_await background_.close();
+}
+
+}  // namespace hearth::native

@@ -1,0 +1,71 @@
+// native/native_source.h: sandboxes made of kernel namespaces, of one environment.
+#pragma once
+
+#include "async/task_group.h"
+#include "backend/sandbox.h"
+#include "blueprint/sandbox_config.h"
+#include "native/cgroup.h"
+#include "native/uid_range.h"
+#include "native/zygote.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace hearth::native {
+
+// What all sources of one process share.
+struct NativeHost {
+  Programs programs;
+  os::UniqueFd seccomp_filter;
+  std::optional<UidRangeClaim> uids;    // as root
+  std::unique_ptr<CgroupTree> cgroups;  // empty only with allow_degraded
+  bool use_landlock = true;
+  std::vector<std::string> degraded;  // what is missing, in words
+};
+
+struct NativeHostOptions {
+  bool allow_degraded = false;
+};
+// Throws CannotSandbox naming everything that is missing, unless the operator accepts that.
+struct CannotSandbox : Error {
+  explicit CannotSandbox(std::vector<std::string> what);
+  std::vector<std::string> missing;
+};
+std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& options);
+
+class NativeSource : public backend::SandboxSource {
+ public:
+  // The zygote is started by the first spawn, or by `start`, and again when it has ended.
+  NativeSource(const asio::any_io_executor& executor, std::shared_ptr<const NativeHost> host,
+               blueprint::SandboxConfig config, Environment environment);
+  ~NativeSource() override;
+
+  Task<> start();
+  Task<std::unique_ptr<backend::Sandbox>> spawn() override;
+  Task<> close() override;
+
+  // Waits for the end of what a destroyed sandbox was, and clears it away.
+  struct Remains {
+    os::UniqueFd pidfd;
+    std::unique_ptr<Cgroup> cgroup;
+    std::optional<UidPool::Lease> uid;
+    std::shared_ptr<Zygote> zygote;
+  };
+  void bury(Remains remains);
+
+ private:
+  Task<std::shared_ptr<Zygote>> running_zygote();
+  Zygote::SandboxRequest request_for(uid_t uid) const;
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<const NativeHost> host_;
+  blueprint::SandboxConfig config_;
+  Environment environment_;
+  std::shared_ptr<UidPool> uids_;
+  std::shared_ptr<Zygote> zygote_;
+  Mutex starting_;
+  TaskGroup background_;
+};
+
+}  // namespace hearth::native

@@ -1,0 +1,51 @@
+// native/uid_range.h: users that exist for sandboxes only. As root, every live sandbox has one of
+// its own.
+#pragma once
+
+#include "native/launch_plan.h"
+#include "os/unique_fd.h"
+
+#include <memory>
+#include <vector>
+
+namespace hearth::native {
+
+// A range no other instance on this machine uses, for as long as this object lives.
+class UidRangeClaim {
+ public:
+  UidRangeClaim();
+  const UidRange& range() const { return range_; }
+
+ private:
+  UidRange range_;
+  os::UniqueFd mark_;  // a socket's name, which the kernel frees when we end
+};
+
+// Users of one zygote, by their numbers inside its namespace. A number is given out again only when
+// nothing of its last sandbox is left.
+class UidPool {
+ public:
+  explicit UidPool(const UidRange& range);
+
+  class Lease {
+   public:
+    Lease(std::shared_ptr<UidPool> pool, uid_t uid) : pool_(std::move(pool)), uid_(uid) {}
+    Lease(Lease&&) = default;
+    Lease& operator=(Lease&&) = default;
+    ~Lease() {
+      if (pool_) pool_->free_.push_back(uid_);
+    }
+    uid_t uid() const { return uid_; }
+
+   private:
+    std::shared_ptr<UidPool> pool_;
+    uid_t uid_;
+  };
+  // Throws Error when all are in use.
+  static Lease take(const std::shared_ptr<UidPool>& pool);
+
+ private:
+  std::vector<uid_t> free_;
+};
+
+}  // namespace hearth::native

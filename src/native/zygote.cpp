@@ -1,0 +1,254 @@
+#include "native/zygote.h"
+
+#include "base/error.h"
+#include "channel/sandbox_channel.h"
+
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json.hpp>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace hearth::native {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t max_packet_bytes = std::size_t{128} << 10;
+constexpr std::size_t max_fds = 8;
+constexpr std::size_t max_last_words_bytes = std::size_t{16} << 10;
+
+struct Pair {
+  os::UniqueFd ours;
+  os::UniqueFd theirs;
+};
+
+Pair control_pair() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0)
+    throw OsError("create the zygote's socket");
+  Pair pair{os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
+  // Python waits in a blocking read.
+  ::fcntl(pair.theirs.get(), F_SETFL, 0);
+  return pair;
+}
+
+Pair errors_pair() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw OsError("create a pipe");
+  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return {os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
+}
+
+// dup2 onto itself would leave the close-on-exec mark, so everything first moves out of the way.
+os::UniqueFd moved_up(int fd) {
+  os::UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 16));
+  if (!copy) throw OsError("duplicate a descriptor");
+  return copy;
+}
+
+pid_t start_launcher(const Programs& programs, const LaunchPlan& plan, int control, int errors,
+                     int seccomp_filter) {
+  const os::UniqueFd control_copy = moved_up(control);
+  const os::UniqueFd errors_copy = moved_up(errors);
+  const os::UniqueFd filter_copy = moved_up(seccomp_filter);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, errors_copy.get(), 1);
+  ::posix_spawn_file_actions_adddup2(&actions, errors_copy.get(), 2);
+  ::posix_spawn_file_actions_adddup2(&actions, control_copy.get(), zygote_control_fd);
+  ::posix_spawn_file_actions_adddup2(&actions, filter_copy.get(), zygote_seccomp_fd);
+  // Its own session: a Ctrl-C on the terminal is for us, who end the sandboxes in order.
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+
+  std::vector<std::string> words = plan.arguments;
+  std::string program = programs.launcher.string();
+  std::vector<char*> arguments{program.data()};
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  char* no_environment = nullptr;
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments.data(),
+                                  &no_environment);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) throw OsError("start " + program, error);
+  return pid;
+}
+
+void send_packet(int socket, const std::string& text, const std::vector<int>& fds) {
+  iovec content{const_cast<char*>(text.data()), text.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(max_fds * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+  std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
+  // One request at a time is on its way, so there is always room.
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    throw OsError("ask the zygote for a sandbox");
+}
+
+os::UniqueFd descriptor_in(msghdr& message) {
+  os::UniqueFd found;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
+    found.reset(fd);
+  }
+  return found;
+}
+
+std::string string_in(const json::object& message, std::string_view key) {
+  const json::value* value = message.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+json::object parse(const std::string& text) {
+  boost::system::error_code error;
+  json::value value = json::parse(text, error);
+  return !error && value.is_object() ? value.as_object() : json::object();
+}
+
+}  // namespace
+
+Zygote::Zygote(const asio::any_io_executor& executor, pid_t launcher, os::UniqueFd control,
+               os::UniqueFd errors)
+    : launcher_(launcher), control_(executor, control.get()), errors_(executor, errors.get()) {
+  control.release();
+  errors.release();
+}
+
+Zygote::~Zygote() {
+  ::kill(launcher_, SIGKILL);
+  ::waitpid(launcher_, nullptr, 0);
+}
+
+bool Zygote::alive() const {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(launcher_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == 0;
+}
+
+Task<std::unique_ptr<Zygote>> Zygote::start(const Programs& programs, const LaunchPlan& plan,
+                                            int seccomp_filter) {
+  Pair control = control_pair();
+  Pair errors = errors_pair();
+  // Each zygote reads the filter from its start, and they may start at the same time.
+  const os::UniqueFd filter(
+      ::open(("/proc/self/fd/" + std::to_string(seccomp_filter)).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!filter) throw OsError("open the seccomp filter");
+  const pid_t pid =
+      start_launcher(programs, plan, control.theirs.get(), errors.theirs.get(), filter.get());
+  control.theirs.reset();
+  errors.theirs.reset();
+  const auto executor = co_await asio::this_coro::executor;
+  std::unique_ptr<Zygote> zygote(
+      new Zygote(executor, pid, std::move(control.ours), std::move(errors.ours)));
+  co_await zygote->await_ready();
+  co_return zygote;
+}
+
+Task<> Zygote::await_ready() {
+  Reply reply = co_await receive();
+  if (reply.text.empty()) fail_as_gone();
+  const json::object message = parse(reply.text);
+  if (string_in(message, "type") == "failed")
+    throw SpawnError(string_in(message, "message"), string_in(message, "traceback"));
+  if (string_in(message, "type") != "ready") throw SpawnError("the zygote made no sense", {});
+}
+
+Task<Zygote::Reply> Zygote::receive() {
+  static std::array<char, max_packet_bytes> packet;  // all zygotes live on one loop
+  while (true) {
+    iovec content{packet.data(), packet.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(max_fds * sizeof(int))> control{};
+    msghdr message{};
+    message.msg_iov = &content;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t size = ::recvmsg(control_.native_handle(), &message, MSG_CMSG_CLOEXEC);
+    if (size >= 0)
+      co_return Reply{std::string(packet.data(), static_cast<std::size_t>(size)),
+                      descriptor_in(message)};
+    if (errno == ECONNRESET) co_return Reply{};
+    if (errno != EAGAIN && errno != EINTR) throw OsError("hear from the zygote");
+    co_await control_.async_wait(control_.wait_read, asio::use_awaitable);
+  }
+}
+
+Task<os::UniqueFd> Zygote::fork_sandbox(SandboxRequest request, std::vector<int> fds) {
+  const Mutex::Lock lock = co_await one_request_.lock();
+  const std::uint64_t number = ++requests_;
+  const json::object message{{"type", "spawn"},
+                             {"number", number},
+                             {"uid", request.uid},
+                             {"gid", request.gid},
+                             {"workspace_bytes", request.workspace_bytes},
+                             {"workspace_inodes", request.workspace_inodes},
+                             {"scratch_bytes", request.scratch_bytes},
+                             {"scratch_inodes", request.scratch_inodes},
+                             {"use_landlock", request.use_landlock ? 1 : 0}};
+  if (!alive()) fail_as_gone();
+  send_packet(control_.native_handle(), json::serialize(message), fds);
+  while (true) {
+    Reply reply = co_await receive();
+    if (reply.text.empty()) fail_as_gone();
+    const json::object answer = parse(reply.text);
+    const json::value* answered = answer.if_contains("number");
+    // What an earlier caller asked for and did not wait for. Its descriptor is closed here; the
+    // sandbox's stream is closed too, so it ends.
+    if (answered == nullptr || answered->to_number<std::uint64_t>() != number) continue;
+    if (string_in(answer, "type") == "spawned" && reply.fd) co_return std::move(reply.fd);
+    throw SpawnError(string_in(answer, "message"), {});
+  }
+}
+
+void Zygote::fail_as_gone() {
+  while (read_errors()) {
+  }
+  while (words_.ends_with('\n')) words_.pop_back();
+  throw SpawnError(words_.empty() ? "the zygote has ended" : words_, {});
+}
+
+Task<> Zygote::drain_errors() {
+  while (true) {
+    co_await errors_.async_wait(errors_.wait_read, asio::use_awaitable);
+    if (!read_errors()) co_return;
+  }
+}
+
+bool Zygote::read_errors() {
+  std::array<char, 4096> text;  // NOLINT: filled by read
+  const ssize_t size = ::read(errors_.native_handle(), text.data(), text.size());
+  if (size <= 0) return size < 0 && errno == EINTR;
+  words_.append(text.data(), static_cast<std::size_t>(size));
+  if (words_.size() > max_last_words_bytes) words_.erase(0, words_.size() - max_last_words_bytes);
+  return true;
+}
+
+}  // namespace hearth::native

@@ -1,0 +1,38 @@
+// tests/support/native_sandbox.h: sandboxes of the native backend, for tests.
+#pragma once
+
+#include "execution/script_executor.h"
+#include "native/native_source.h"
+#include "tests/support/run_task.h"
+
+#include <boost/asio/io_context.hpp>
+
+#include <memory>
+#include <string>
+
+namespace hearth::test {
+
+// One per test program: what the machine offers does not change.
+std::shared_ptr<const native::NativeHost> native_host();
+native::Environment plain_environment();
+
+class NativeSandboxes {
+ public:
+  explicit NativeSandboxes(blueprint::SandboxConfig config = {},
+                           native::Environment environment = plain_environment());
+  ~NativeSandboxes();
+
+  asio::io_context& loop() { return loop_; }
+  native::NativeSource& source() { return source_; }
+  std::unique_ptr<backend::Sandbox> spawn() { return run_task(loop_, source_.spawn()); }
+  // One script in a sandbox of its own.
+  execution::ExecutionResult run(const std::string& script, double timeout_seconds = 20);
+  execution::ExecutionResult run_in(backend::Sandbox& sandbox, const std::string& script,
+                                    double timeout_seconds = 20);
+
+ private:
+  asio::io_context loop_{1};
+  native::NativeSource source_;
+};
+
+}  // namespace hearth::test
