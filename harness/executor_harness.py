@@ -20,6 +20,7 @@ import atexit
 import binascii
 import builtins
 import contextlib
+import errno
 import fcntl
 import functools
 import gc
@@ -247,6 +248,7 @@ out, err = _text_stream(0, "<stdout>"), _text_stream(1, "<stderr>")
 
 def install_streams():
     """Before the tools load, so that a stream a tool keeps is the one every worker uses."""
+    sys.stdin = sys.__stdin__ = io.open(0, encoding="utf-8", closefd=False)
     sys.stdout = sys.__stdout__ = out
     sys.stderr = sys.__stderr__ = err
 
@@ -1068,7 +1070,9 @@ def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base):
         os._exit(1)
 
 
-holder_stack = None  # kept for as long as the process lives
+# Made before the forks, so that no worker pays for it.
+HOLDER_STACK = ctypes.create_string_buffer(HOLDER_STACK_BYTES) if ctypes is not None else None
+ALL_SIGNALS = tuple(_signal.valid_signals())
 
 
 def start_memory_holder():
@@ -1079,14 +1083,13 @@ def start_memory_holder():
     it never leaves the kernel, whatever the script writes over its stack. It is a child of init, not of the script,
     which may want to wait for all of its children.
     """
-    global holder_stack
     if libc is None:
         return 0
-    holder_stack = ctypes.create_string_buffer(HOLDER_STACK_BYTES)
-    top = (ctypes.addressof(holder_stack) + HOLDER_STACK_BYTES) & ~0xF
-    previous = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    top = (ctypes.addressof(HOLDER_STACK) + HOLDER_STACK_BYTES) & ~0xF
+    # _signal: turning numbers into enumerators costs more than everything else here.
+    previous = _signal.pthread_sigmask(_signal.SIG_BLOCK, ALL_SIGNALS)
     pid = libc.clone(libc.pause, ctypes.c_void_p(top), CLONE_VM | CLONE_PARENT, None)
-    signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, previous)
     return max(pid, 0)
 
 
@@ -1105,7 +1108,8 @@ def become_worker(workspace):
         os.setsid()
     except OSError:
         pass  # leads a session already
-    default_signals()
+    for number in handled_signals():
+        _signal.signal(number, _signal.SIG_DFL)
     interrupts.restore()
     os.chdir(workspace if os.path.isdir(workspace) else "/")
     for name in ("random", "numpy.random"):
@@ -1119,10 +1123,11 @@ def become_worker(workspace):
     os.register_at_fork(after_in_child=forget_worker)
 
 
-def default_signals():
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE, signal.SIGXFSZ}:
-        if get_handler(number) not in (signal.SIG_DFL, None):
-            set_handler(number, signal.SIG_DFL)
+def handled_signals():
+    """Those with another than the default action, but for the two that Python itself ignores."""
+    unchanged = (_signal.SIG_DFL, None)
+    ignored = (_signal.SIGPIPE, _signal.SIGXFSZ)
+    return [number for number in ALL_SIGNALS if get_handler(number) not in unchanged and number not in ignored]
 
 
 def forget_exit_handlers():
@@ -1148,7 +1153,7 @@ def forget_worker():
     tool_loop.__init__()
 
 
-REHEARSAL = (
+WARM_UP = (
     "import sys\nprint('warm')\nprint('warm', file=sys.stderr)\nemit_log('warm')\n[1, {'warm': 2.5}]",
     "class Warm(ValueError):\n    pass\n\ndef warm(n):\n    raise Warm(f'{n}')\n\nfor n in range(2):\n    warm(n)\n",
     "x = 1",
@@ -1156,22 +1161,54 @@ REHEARSAL = (
 )
 
 
-def rehearse(workspace):
+def warm_up(workspace):
+    """A rehearsal in the process that will be forked: what it leaves behind (specialised bytecode, filled caches) is
+    then shared by all workers, who would otherwise each write it into memory of their own."""
+    kept = [(fd, out_of_the_way(fd)) for fd in range(FIRST_SPARE_FD) if is_open(fd)]
+    names, paths, arguments = dict(sys.modules), list(sys.path), sys.argv
+    rehearse(workspace, "interactive", WARM_UP)
+    sys.modules["__main__"] = names["__main__"]
+    sys.path[:], sys.argv = paths, arguments
+    channel.abandon()
+    for fd in range(FIRST_SPARE_FD):
+        os.close(fd)
+    for fd, copy in kept:
+        os.dup2(copy, fd)
+        os.close(copy)
+
+
+def is_open(fd):
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+
+
+# In each worker only what most scripts do: every page written here is memory and time of every sandbox.
+REHEARSAL = (WARM_UP[0], WARM_UP[-1])
+
+
+def rehearse(workspace, mode="plan", scripts=REHEARSAL):
     """Runs a few scripts of our own into /dev/null, so that the turn finds every page copied and every cache
     filled. Nothing of it stays visible."""
     null = out_of_the_way(os.open("/dev/null", os.O_RDWR))
     for fd in (0, STDOUT_FD, STDERR_FD):
         os.dup2(null, fd)
     os.dup2(null, EMIT_FD, inheritable=False)
-    sys.stdin = sys.__stdin__ = io.open(0, encoding="utf-8", closefd=False)
     pipe_out, pipe_in = map(out_of_the_way, os.pipe())
     os.dup2(pipe_out, RUN_FD, inheritable=False)
     channel.open()
     worker, pipe = Worker(Base({}, workspace), dumpable=False), RunPipe()
-    for script in REHEARSAL:
-        os.write(pipe_in, b"plan 60.0 0 %d\n%b" % (len(script), script.encode()))
+    for script in scripts:
+        os.write(pipe_in, b"%b 60.0 0 %d\n%b" % (mode.encode(), len(script), script.encode()))
         worker.run(pipe.next_request())
-    del linecache.cache[worker.file], worker, sys.modules["__main__"]
+    os.close(null)
+    os.close(pipe_out)
+    os.close(pipe_in)
+    for name in (worker.file, *("<step %d>" % step for step in range(1, worker.steps + 1))):
+        linecache.cache.pop(name, None)
+    del worker, sys.modules["__main__"]
     gc.collect()  # only what is younger than the freeze, so little
     channel.reset()
 
@@ -1216,6 +1253,7 @@ def load_base(tools, workspace, preload=(), paths=()):
             raise LoadFailed("preload %s" % module, error)
     load_lazy_parts()
     flush_streams()
+    warm_up(workspace)
     gc.collect()
     gc.freeze()
     return Base(names, workspace)
@@ -1334,14 +1372,14 @@ def prepare(control, fds, base):
 #   control socket   host -> zygote   {"type":"spawn","number":n,...} with the sandbox's stream and its cgroups' files
 #                    zygote -> host   ready | failed | {"type":"spawned","number":n} with a pidfd | spawn_failed
 
-INIT = "/hearth/init"
+INIT = b"/hearth/init"
 ISOLATE_LIBRARY = "/hearth/libhearth-isolate.so"
 SYS_PIDFD_OPEN = 434
 
 
-def sandbox_spec_type():
-    """HearthSandboxSpec of isolate/isolate.h. Not every Python has ctypes; every zygote must."""
-    u32, u64, pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+def native_types():
+    """HearthSandboxSpec and HearthSpawned of isolate/isolate.h. Not every Python has ctypes; a zygote's must."""
+    i32, u32, u64, text = ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p
 
     class SandboxSpec(ctypes.Structure):
         _fields_ = [
@@ -1351,15 +1389,25 @@ def sandbox_spec_type():
             ("workspace_inodes", u64),
             ("scratch_bytes", u64),
             ("scratch_inodes", u64),
-            ("cgroup_fds", ctypes.POINTER(ctypes.c_int32)),
+            ("cgroup_fds", ctypes.POINTER(i32)),
             ("cgroup_count", u64),
-            ("seccomp_filter", pointer),
+            ("seccomp_filter", ctypes.c_void_p),
             ("seccomp_length", u64),
-            ("writable_paths", ctypes.POINTER(ctypes.c_char_p)),
+            ("writable_paths", ctypes.POINTER(text)),
             ("use_landlock", u64),
+            ("init_path", text),
+            ("versions", text),
+            ("own_pid_namespace", i32),
+            ("stream", i32),
         ]
 
-    return SandboxSpec
+    class Spawned(ctypes.Structure):
+        _fields_ = [("role", i32), ("pid", i32), ("fds", i32 * 4)]
+
+    return SandboxSpec, Spawned
+
+
+ZYGOTE, HARNESS, WORKER = 0, 1, 2
 
 
 class Zygote:
@@ -1368,13 +1416,20 @@ class Zygote:
     def __init__(self, control, base, seccomp_filter, writable_paths):
         self.control = control
         self.base = base
-        self.library = ctypes.CDLL(ISOLATE_LIBRARY, use_errno=True)
-        self.library.hearth_failed_step.restype = ctypes.c_char_p
-        self.spec_type = sandbox_spec_type()
+        # With the interpreter's lock held: two new processes come back from the middle of the call.
+        self.native_spawn = ctypes.PyDLL(ISOLATE_LIBRARY, use_errno=True).hearth_spawn
+        spec_type, spawned_type = native_types()
         self.filter = ctypes.create_string_buffer(seccomp_filter, len(seccomp_filter))
         paths = [os.fsencode(path) for path in writable_paths] + [None]
-        self.writable_paths = (ctypes.c_char_p * len(paths))(*paths)
-        self.own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        self.spawned = spawned_type()
+        self.spec = spec_type(
+            seccomp_filter=ctypes.addressof(self.filter),
+            seccomp_length=len(self.filter) // 8,
+            writable_paths=(ctypes.c_char_p * len(paths))(*paths),
+            init_path=INIT,
+            versions=("%s/%s" % (python_version(), HARNESS_VERSION)).encode(),
+            own_pid_namespace=os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC),
+        )
 
     def serve(self):
         # Whoever ends is nobody's business here: the host holds a pidfd.
@@ -1388,89 +1443,41 @@ class Zygote:
                 if request.get("type") == "spawn" and fds:
                     self.spawn(request, fds)
             except OSError as error:
-                message = "%s: %s" % (error.filename or "fork", error.strerror)
+                message = "make a sandbox: %s" % error.strerror
                 send(self.control, {"type": "spawn_failed", "number": request["number"], "message": message})
             finally:
                 for fd in fds:
                     os.close(fd)
 
     def spawn(self, request, fds):
-        self.call("hearth_new_pid_namespace", self.own_pid_namespace)
-        pid = os.fork()
-        if pid == 0:
-            self.become_sandbox(request, *fds)
+        for name in ("uid", "gid", "workspace_bytes", "workspace_inodes", "scratch_bytes", "scratch_inodes"):
+            setattr(self.spec, name, request[name])
+        self.spec.use_landlock = request["use_landlock"]
+        self.spec.stream, self.spec.cgroup_count = fds[0], len(fds) - 1
+        self.spec.cgroup_fds = (ctypes.c_int32 * len(fds))(*fds[1:])
+        if self.native_spawn(ctypes.byref(self.spec), ctypes.byref(self.spawned)) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        if self.spawned.role != ZYGOTE:
+            become_forked(self.spawned, self.base)
+        self.announce(request["number"], self.spawned.pid)
+
+    def announce(self, number, pid):
         pidfd = libc.syscall(SYS_PIDFD_OPEN, pid, 0)
         if pidfd < 0:
-            raise OSError(ctypes.get_errno(), "the sandbox's first process ended at once", "pidfd_open")
-        message = json.dumps({"type": "spawned", "number": request["number"]}).encode()
+            raise OSError(errno.ESRCH, "its first process ended at once")
+        message = json.dumps({"type": "spawned", "number": number}).encode()
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [pidfd]))
         self.control.sendmsg([message], [rights])
         os.close(pidfd)
 
-    def call(self, function, *args):
-        if getattr(self.library, function)(*args) != 0:
-            code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code), self.library.hearth_failed_step().decode())
 
-    def become_sandbox(self, request, stream, *cgroups):
-        """PID 1 of a new namespace: isolates itself, forks the harness and the first worker, becomes init."""
-        try:
-            self.control.close()
-            os.close(self.own_pid_namespace)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            spec = self.spec_of(request, cgroups)
-            self.call("hearth_isolate", ctypes.byref(spec))
-            self.call("hearth_lock_down", ctypes.byref(spec))
-            for fd in cgroups:
-                os.close(fd)
-            start_sandbox(stream, self.base)
-        except BaseException as error:
-            what = "%s: %s" % (error.filename, error.strerror) if isinstance(error, OSError) else repr(error)
-            event = {"type": "error", "name": "SandboxFailed", "message": what, "traceback": ""}
-            os.write(stream, json.dumps(event).encode() + b"\n")
-        finally:
-            os._exit(1)
-
-    def spec_of(self, request, cgroups):
-        numbers = {name: request[name] for name, kind in self.spec_type._fields_ if name in request}
-        return self.spec_type(
-            cgroup_fds=(ctypes.c_int32 * len(cgroups))(*cgroups),
-            cgroup_count=len(cgroups),
-            seccomp_filter=ctypes.addressof(self.filter),
-            seccomp_length=len(self.filter) // 8,
-            writable_paths=self.writable_paths,
-            **numbers,
-        )
-
-
-def start_sandbox(stream, base):
-    """The three processes of a sandbox; this one executes init."""
-    null = os.open("/dev/null", os.O_RDWR)
-    for fd in (0, STDOUT_FD, STDERR_FD):
-        os.dup2(null, fd)
-    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    out, err, emit, run = (os.pipe() for _ in range(4))
-    harness = os.fork()
-    if harness == 0:
-        become_harness(far.detach(), base)
-    if os.fork() == 0:
-        serve_worker(out[1], err[1], emit[1], run[0], base)
-    ours = (near.detach(), out[0], err[0], emit[0], run[1])
-    for fd in (stream, *ours):
-        os.set_inheritable(fd, True)
-    adopted = ",".join(str(number) for number in (harness, *ours))
-    os.execv(INIT, [INIT, "--host-fd", str(stream), "--adopt", adopted])
-
-
-def become_harness(control_fd, base):
+def become_forked(spawned, base):
+    """What os.fork() does in a child, after which it is one of the sandbox's two Pythons."""
     try:
-        os.setsid()
-        os.dup2(control_fd, EMIT_FD, inheritable=False)
-        close_from(EMIT_FD + 1)
-        set_dumpable(False)
-        control = socket.socket(fileno=EMIT_FD)
-        send_ready(control)
-        serve_control(control, base)
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+        if spawned.role == WORKER:
+            serve_worker(*spawned.fds, base)
+        serve_control(socket.socket(fileno=spawned.fds[0]), base)
     finally:
         os._exit(1)
 
@@ -1509,17 +1516,16 @@ def parse_arguments(arguments):
 def hold_standard_fds():
     # A closed one would be given to the next file opened, and prints would go there.
     for fd in (0, 1, 2):
-        try:
-            os.fstat(fd)
-        except OSError:
+        if not is_open(fd):
             os.open("/dev/null", os.O_RDWR)
 
 
 def main(arguments):
     options, zygote = parse_arguments(arguments)
     hold_standard_fds()
-    control = socket.socket(fileno=int(os.environ.pop("HEARTH_CONTROL_FD")))
-    control.set_inheritable(False)
+    control_fd = int(os.environ.pop("HEARTH_CONTROL_FD"))
+    control = socket.socket(fileno=out_of_the_way(control_fd))
+    os.close(control_fd)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     own_directory = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != own_directory]
@@ -1538,8 +1544,11 @@ def main(arguments):
 
 
 def send_ready(control):
-    version = "%d.%d.%d" % sys.version_info[:3]
-    send(control, {"type": "ready", "python": version, "harness": HARNESS_VERSION})
+    send(control, {"type": "ready", "python": python_version(), "harness": HARNESS_VERSION})
+
+
+def python_version():
+    return "%d.%d.%d" % sys.version_info[:3]
 
 
 if __name__ == "__main__":

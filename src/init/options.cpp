@@ -10,7 +10,8 @@ namespace hearth::init {
 
 const char* const usage_text =
     "usage: hearth-init [--host-fd N] [--wipe DIR]... -- HARNESS [ARGUMENT]...\n"
-    "       hearth-init [--host-fd N] [--wipe DIR]... --adopt PID,CONTROL,OUT,ERR,EMIT,RUN\n"
+    "       hearth-init [--host-fd N] [--wipe DIR]... --adopt "
+    "PID,CONTROL,OUT,ERR,EMIT,RUN,VERSIONS\n"
     "\n"
     "PID 1 of a sandbox: speaks Hearth's protocol on standard input and output, starts HARNESS\n"
     "and has it run scripts. Works only as PID 1 of a pid namespace of its own.\n"
@@ -19,7 +20,8 @@ const char* const usage_text =
     "  --wipe DIR    emptied by a reset (default: /workspace, /tmp and /dev/shm)\n"
     "  --adopt ...   the harness runs already as the child PID; the descriptors of its socket and "
     "of\n"
-    "                its first worker's pipes\n";
+    "                its first worker's pipes; VERSIONS is Python's and the harness's, as in "
+    "3.11.2/1\n";
 
 namespace {
 
@@ -33,13 +35,18 @@ int number(std::string_view option, std::string_view text) {
 
 Options::Adopted adopted(std::string_view list) {
   std::array<int, 6> numbers{};
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const std::size_t comma = i + 1 < numbers.size() ? list.find(',') : list.size();
-    if (comma == std::string_view::npos) throw Error("--adopt takes six numbers");
-    numbers.at(i) = number("--adopt", list.substr(0, comma));
-    list.remove_prefix(std::min(comma + 1, list.size()));
+  for (int& one : numbers) {
+    const std::size_t comma = list.find(',');
+    if (comma == std::string_view::npos) throw Error("--adopt takes six numbers and versions");
+    one = number("--adopt", list.substr(0, comma));
+    list.remove_prefix(comma + 1);
   }
-  return {numbers[0], numbers[1], {numbers[2], numbers[3], numbers[4], numbers[5]}};
+  const std::size_t slash = std::min(list.find('/'), list.size());
+  return {numbers[0],
+          numbers[1],
+          {numbers[2], numbers[3], numbers[4], numbers[5]},
+          std::string(list.substr(0, slash)),
+          std::string(list.substr(std::min(slash + 1, list.size())))};
 }
 
 }  // namespace

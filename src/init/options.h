@@ -20,6 +20,8 @@ struct Options {
     pid_t harness_pid = 0;
     int control_fd = -1;
     std::array<int, 4> worker_fds{};  // stdout, stderr, emit: read ends; run: write end
+    std::string python{};             // versions, of which a harness of our own would tell us
+    std::string harness_version{};
   };
   std::optional<Adopted> adopted;
 };

@@ -44,8 +44,14 @@ Supervisor::Supervisor(const Options& options)
       signals_(open_signals()),
       harness_(options.adopted ? Harness(options.adopted->harness_pid, options.adopted->control_fd)
                                : Harness(options.harness_command)) {
-  if (options_.adopted) preparing_ = Worker::adopt(options_.adopted->worker_fds);
+  if (options_.adopted) adopt(*options_.adopted);
   for (const std::string& path : options_.wiped_directories) wiped_.push_back(WipedDirectory(path));
+}
+
+void Supervisor::adopt(const Options::Adopted& adopted) {
+  ready_ = wire::Ready{adopted.python, adopted.harness_version};
+  harness_limits_.emplace(adopted.harness_pid);
+  preparing_ = Worker::adopt(adopted.worker_fds);
 }
 
 int Supervisor::run() {

@@ -36,6 +36,8 @@ class Supervisor {
     mode_t mode;
   };
 
+  void adopt(const Options::Adopted& adopted);
+
   // ---- the loop
   std::vector<pollfd> interests() const;
   int patience_ms(Clock::time_point now) const;

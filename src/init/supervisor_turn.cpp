@@ -87,8 +87,7 @@ void Supervisor::handle_harness() {
   if (const auto* ready = std::get_if<HarnessReady>(&*message)) {
     ready_ = wire::Ready{ready->python, ready->version};
     harness_limits_.emplace(harness_.pid());
-    if (prepared_) announce_prepared();
-    if (!prepared_ && !preparing_) prepare_worker();
+    prepare_worker();
   } else if (const auto* failed = std::get_if<HarnessFailed>(&*message)) {
     give_up(failed->message, failed->traceback);
   } else if (auto* refusal = std::get_if<PrepareFailed>(&*message)) {
@@ -106,7 +105,7 @@ void Supervisor::prepare_worker() try {
   if (++prepare_attempts_ > max_prepare_attempts)
     return give_up("no worker can be prepared: " +
                    (prepare_failure_.empty() ? "they end at once" : prepare_failure_));
-  if (harness_limits_ && harness_.alive() && !harness_limits_->hold_in(harness_.pid()))
+  if (harness_.alive() && !harness_limits_->hold_in(harness_.pid()))
     return give_up("a script has changed the limits or the priority of the harness");
   preparing_ = harness_.prepare();
 } catch (const OsError& error) {
@@ -126,8 +125,7 @@ void Supervisor::watch_preparation() {
     prepared_ = std::exchange(preparing_, std::nullopt);
     prepare_attempts_ = 0;
     prepare_failure_.clear();
-    // An adopted worker may be quicker than its harness.
-    if (ready_ || was_ready_) announce_prepared();
+    announce_prepared();
   } else if (was_killed || preparing_->emit_fd() < 0) {
     preparing_.reset();
     if (harness_.alive()) prepare_worker();

@@ -2,17 +2,121 @@
 
 #include "isolate/steps.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEARTH_EXPORT extern "C" __attribute__((visibility("default")))
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
 
 namespace hearth::isolate {
 namespace {
 
 const char* failed_step = "";
+
+// Our ends and the others' of what connects init with harness and worker.
+struct Connections {
+  int control[2];  // init, harness
+  int out[2];      // init reads [0], the worker writes [1]
+  int err[2];
+  int emit[2];
+  int run[2];  // the worker reads [0], init writes [1]
+};
+
+bool connect_processes(Connections& ends) {
+  return (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.control) == 0 &&
+          ::pipe2(ends.out, O_CLOEXEC) == 0 && ::pipe2(ends.err, O_CLOEXEC) == 0 &&
+          ::pipe2(ends.emit, O_CLOEXEC) == 0 && ::pipe2(ends.run, O_CLOEXEC) == 0) ||
+         fail("connect the sandbox's processes");
+}
+
+// What the zygote has on its own three is not for sandboxes to write to.
+bool detach_from_zygote() {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0) return fail("open /dev/null");
+  for (const int fd : {0, 1, 2})
+    if (::dup2(null, fd) != fd) return fail("detach from the zygote");
+  ::signal(SIGCHLD, SIG_DFL);
+  ::umask(022);
+  ::setsid();
+  return true;
+}
+
+// The limits come first: from then on, whatever happens is paid for by the sandbox. The rights go
+// last, and the processes of the sandbox are forked when none is left.
+bool isolate(const HearthSandboxSpec& spec) {
+  return detach_from_zygote() && join_cgroups(spec) && enter_namespaces() && mount_scratch(spec) &&
+         mount_proc() && raise_loopback() && set_limits() && become_sandbox_user(spec) &&
+         drop_capabilities() && restrict_files(spec) && restrict_system_calls(spec);
+}
+
+void wait_as_harness(const Connections& ends, HearthSpawned& spawned) {
+  constexpr int kept = 3;
+  ::setsid();
+  // Out of the way first: onto itself, dup3 fails.
+  const int high = ::fcntl(ends.control[1], F_DUPFD_CLOEXEC, kept + 1);
+  if (high < 0 || ::dup3(high, kept, O_CLOEXEC) != kept) ::_exit(1);
+  ::close_range(kept + 1, ~0U, 0);
+  ::prctl(PR_SET_DUMPABLE, 0);
+  pollfd readable{kept, POLLIN, 0};
+  while (::poll(&readable, 1, -1) < 0 && errno == EINTR) {
+  }
+  spawned.role = hearth_harness;
+  spawned.fds[0] = kept;
+}
+
+bool become_init(const HearthSandboxSpec& spec, const Connections& ends, int harness) {
+  const int kept[] = {spec.stream, ends.control[0], ends.out[0],
+                      ends.err[0], ends.emit[0],    ends.run[1]};
+  for (const int fd : kept)
+    if (::fcntl(fd, F_SETFD, 0) != 0) return fail("keep init's descriptors");
+  char stream[16];
+  char adopted[160];
+  std::snprintf(stream, sizeof stream, "%d", spec.stream);
+  std::snprintf(adopted, sizeof adopted, "%d,%d,%d,%d,%d,%d,%s", harness, ends.control[0],
+                ends.out[0], ends.err[0], ends.emit[0], ends.run[1], spec.versions);
+  const char* const arguments[] = {spec.init_path, "--host-fd", stream,
+                                   "--adopt",      adopted,     nullptr};
+  const char* const no_environment[] = {nullptr};
+  ::execve(spec.init_path, const_cast<char* const*>(arguments),
+           const_cast<char* const*>(no_environment));
+  return fail("execute hearth-init");
+}
+
+[[noreturn]] void give_up(int stream) {
+  char line[256];
+  const int size = std::snprintf(line, sizeof line,
+                                 R"({"type":"error","name":"SandboxFailed","message":"%s: %s",)"
+                                 R"("traceback":""})"
+                                 "\n",
+                                 failed_step, std::strerror(errno));
+  // Nobody is there to be told if this fails, too.
+  if (::write(stream, line, static_cast<std::size_t>(size)) < 0) ::_exit(2);
+  ::_exit(1);
+}
+
+// Returns in the worker and, later, in the harness.
+void become_sandbox(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
+  Connections ends{};
+  if (!isolate(spec) || !connect_processes(ends)) give_up(spec.stream);
+  const int harness = ::fork();
+  if (harness == 0) return wait_as_harness(ends, spawned);
+  const int worker = harness < 0 ? -1 : ::fork();
+  if (worker == 0) {
+    spawned = {hearth_worker, 0, {ends.out[1], ends.err[1], ends.emit[1], ends.run[0]}};
+    return;
+  }
+  if (worker < 0) fail("fork the sandbox's processes");
+  if (worker > 0) become_init(spec, ends, harness);
+  give_up(spec.stream);
+}
 
 }  // namespace
 
@@ -25,25 +129,17 @@ bool fail(const char* step) {
 
 using namespace hearth::isolate;
 
-HEARTH_EXPORT const char* hearth_failed_step() { return failed_step; }
-
-HEARTH_EXPORT int hearth_new_pid_namespace(int own) {
-  if (::setns(own, CLONE_NEWPID) == 0 && ::unshare(CLONE_NEWPID) == 0) return 0;
-  fail("create a pid namespace");
-  return -1;
-}
-
-// The limits come first: from then on, whatever happens is paid for by the sandbox.
-HEARTH_EXPORT int hearth_isolate(const HearthSandboxSpec* spec) {
-  ::umask(022);
-  ::setsid();
-  const bool done = join_cgroups(*spec) && enter_namespaces() && mount_scratch(*spec) &&
-                    mount_proc() && raise_loopback() && set_limits();
-  return done ? 0 : -1;
-}
-
-HEARTH_EXPORT int hearth_lock_down(const HearthSandboxSpec* spec) {
-  const bool done = become_sandbox_user(*spec) && drop_capabilities() && restrict_files(*spec) &&
-                    restrict_system_calls(*spec);
-  return done ? 0 : -1;
+extern "C" __attribute__((visibility("default"))) int hearth_spawn(const HearthSandboxSpec* spec,
+                                                                   HearthSpawned* spawned) {
+  if (::setns(spec->own_pid_namespace, CLONE_NEWPID) != 0 || ::unshare(CLONE_NEWPID) != 0)
+    return -1;
+  // Not clone: fork runs the handlers by which NumPy and others prepare for it.
+  const int pid = ::fork();
+  if (pid < 0) return -1;
+  if (pid == 0) {
+    become_sandbox(*spec, *spawned);
+  } else {
+    *spawned = {hearth_zygote, pid, {}};
+  }
+  return 0;
 }

@@ -1,6 +1,5 @@
-// isolate/isolate.h: what a zygote's child calls to become the first process of a sandbox. Called
-// from Python between fork and exec: no allocation, no exceptions, libc only. Each returns 0, or -1
-// with errno set and the step that failed in hearth_failed_step().
+// isolate/isolate.h: what a zygote calls to make a sandbox. Runs between fork and exec in a process
+// that was Python: no allocation, no exceptions, libc only.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +21,26 @@ struct HearthSandboxSpec {
   std::uint64_t seccomp_length;
   const char* const* writable_paths;  // beside /workspace, /tmp and /dev/shm; ends with a null
   std::uint64_t use_landlock;         // 0 only where the operator accepts a kernel without it
+  const char* init_path;
+  const char* versions;            // of Python and of the harness, as in "3.11.2/1"
+  std::int32_t own_pid_namespace;  // a descriptor: a second unshare works only after a return to it
+  std::int32_t stream;             // the sandbox's end of its conversation with the host
 };
 
-// Makes the next fork the first process of a new pid namespace. `own` is a descriptor of the
-// caller's own: a second unshare works only after a return to it.
-int hearth_new_pid_namespace(int own);
+enum HearthRole : std::int32_t { hearth_zygote, hearth_harness, hearth_worker };
 
-// In that process. First the surroundings, with all rights; then who we are, without any.
-int hearth_isolate(const HearthSandboxSpec* spec);
-int hearth_lock_down(const HearthSandboxSpec* spec);
+// Who the caller is when hearth_spawn returns.
+struct HearthSpawned {
+  HearthRole role;
+  // zygote: the first process of the new sandbox
+  std::int32_t pid;
+  // worker: its stdout, stderr, emit and run; harness: its socket to init
+  std::int32_t fds[4];
+};
 
-const char* hearth_failed_step();
+// Returns once in the zygote, at once; once in the sandbox's first worker; and once in its harness,
+// but there only when it has something to do: until then no line of Python runs in it, so it shares
+// all its memory with its parent. The sandbox's first process becomes init in between and does not
+// return; if it cannot, it says why on the stream. -1 with errno: nothing was made.
+int hearth_spawn(const HearthSandboxSpec* spec, HearthSpawned* spawned);
 }
