@@ -1,14 +1,21 @@
 #include "os/run_program.h"
 
 #include "base/error.h"
+#include "os/unique_fd.h"
+#include "tests/support/temporary_directory.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <string>
 
 using namespace std::chrono_literals;
 using namespace hearth;
@@ -90,4 +97,113 @@ TEST_CASE("nothing but the three streams is open in a program") {
   CHECK(result.output.find("/fd/" + std::to_string(careless)) == std::string::npos);
   // The shell itself opens one to look.
   CHECK(std::count(result.output.begin(), result.output.end(), ' ') <= 3);
+}
+
+TEST_CASE("a program can be given an environment and a directory of its own") {
+  const os::ProgramResult result =
+      os::run_program({.program = "sh",
+                       .arguments = {"-c", "echo $GIVEN; pwd; env | grep -c ^PATH="},
+                       .environment = std::vector<std::string>{"GIVEN=this"},
+                       .directory = "/"});
+  CHECK(result.output == "this\n/\n0\n");
+}
+
+TEST_CASE("errors can stand among the output, in their order") {
+  const os::ProgramResult result =
+      os::run_program({.program = "sh",
+                       .arguments = {"-c", "echo 1; echo 2 >&2; echo 3"},
+                       .errors_to_output = true});
+  CHECK(result.output == "1\n2\n3\n");
+  CHECK(result.errors.empty());
+}
+
+TEST_CASE("output is seen while the program runs, and all of it") {
+  std::string seen;
+  std::stop_source stop;
+  const os::ProgramResult result = os::run_program({.program = "sh",
+                                                    .arguments = {"-c", "echo begun; sleep 60"},
+                                                    .max_output_bytes = 2,
+                                                    .on_output =
+                                                        [&](std::string_view piece) {
+                                                          seen += piece;
+                                                          stop.request_stop();
+                                                        },
+                                                    .stop = stop.get_token()});
+  CHECK(seen == "begun\n");
+  CHECK(result.output == "be");
+  CHECK(result.stopped);
+  CHECK_FALSE(result.timed_out);
+}
+
+TEST_CASE("a program whose caller wanted it stopped already is stopped at once") {
+  std::stop_source stop;
+  stop.request_stop();
+  const os::ProgramResult result =
+      os::run_program({.program = "sleep", .arguments = {"60"}, .stop = stop.get_token()});
+  CHECK(result.stopped);
+  CHECK(result.ended_by_signal == SIGKILL);
+}
+
+TEST_CASE("a program that ends with its caller is otherwise run like any other") {
+  const os::ProgramResult result =
+      os::run_program({.program = "sh",
+                       .arguments = {"-c", "cat; echo /proc/$$/fd/*; echo \"$1\" >&2; exit 3",
+                                     "name", "an 'odd' $argument"},
+                       .ends_with_caller = true});
+  CHECK(result.exit_code == 3);
+  CHECK(result.errors == "an 'odd' $argument\n");
+  CHECK(std::count(result.output.begin(), result.output.end(), ' ') <= 3);
+}
+
+namespace {
+
+// A FIFO that a program and its helpers hold open for as long as one of them lives.
+class LifeLine {
+ public:
+  LifeLine() : path_((directory_.path() / "held").string()) {
+    REQUIRE(::mkfifo(path_.c_str(), 0600) == 0);
+    reader_.reset(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  }
+  std::string script(const std::string& then) const {
+    return "exec 9>" + path_ + "; echo held >&9; sleep 60 & " + then;
+  }
+  void wait_until_held() const {
+    pollfd event{reader_.get(), POLLIN, 0};
+    REQUIRE(::poll(&event, 1, 30'000) == 1);
+  }
+  bool is_let_go() const {
+    std::array<char, 16> said{};
+    REQUIRE(::read(reader_.get(), said.data(), said.size()) > 0);
+    pollfd event{reader_.get(), POLLIN, 0};
+    return ::poll(&event, 1, 30'000) == 1 && ::read(reader_.get(), said.data(), 1) == 0;
+  }
+
+ private:
+  test::TemporaryDirectory directory_;
+  std::string path_;
+  os::UniqueFd reader_;
+};
+
+}  // namespace
+
+TEST_CASE("a program that ends with its caller leaves no helper behind") {
+  const LifeLine line;
+  const os::ProgramResult result = os::run_program(
+      {.program = "sh", .arguments = {"-c", line.script("true")}, .ends_with_caller = true});
+  CHECK(result.succeeded());
+  CHECK(line.is_let_go());
+}
+
+TEST_CASE("a program and its helpers end when their caller is killed") {
+  const LifeLine line;
+  const pid_t caller = ::fork();
+  if (caller == 0) {
+    os::run_program(
+        {.program = "sh", .arguments = {"-c", line.script("sleep 60")}, .ends_with_caller = true});
+    ::_exit(0);
+  }
+  line.wait_until_held();
+  ::kill(caller, SIGKILL);
+  ::waitpid(caller, nullptr, 0);
+  CHECK(line.is_let_go());
 }
