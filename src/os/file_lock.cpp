@@ -1,0 +1,57 @@
+#include "os/file_lock.h"
+
+#include "base/error.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace hearth::os {
+namespace {
+
+UniqueFd open_lock(const std::filesystem::path& path) {
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!file) throw OsError("open " + path.string());
+  return file;
+}
+
+bool try_flock(const UniqueFd& file, const std::filesystem::path& path) {
+  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return false;
+    if (errno != EINTR) throw OsError("lock " + path.string());
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<FileLock> FileLock::try_acquire(const std::filesystem::path& path) {
+  UniqueFd file = open_lock(path);
+  if (!try_flock(file, path)) return std::nullopt;
+  return FileLock(std::move(file));
+}
+
+std::optional<FileLock> FileLock::acquire(const std::filesystem::path& path, std::stop_token stop) {
+  UniqueFd file = open_lock(path);
+  std::mutex mutex;
+  std::condition_variable_any asked;
+  std::unique_lock lock(mutex);
+  while (!try_flock(file, path)) {
+    asked.wait_for(lock, stop, std::chrono::milliseconds(50), [] { return false; });
+    if (stop.stop_requested()) return std::nullopt;
+  }
+  return FileLock(std::move(file));
+}
+
+bool FileLock::is_still_at(const std::filesystem::path& path) const {
+  struct stat ours{};
+  struct stat there{};
+  return ::fstat(file_.get(), &ours) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
+}  // namespace hearth::os

@@ -1,0 +1,31 @@
+// os/file_lock.h: an exclusive lock on a file, between processes and between threads. The kernel
+// gives it back when its holder dies, so whether somebody holds it is a fact and not an age.
+#pragma once
+
+#include "os/unique_fd.h"
+
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+
+namespace hearth::os {
+
+class FileLock {
+ public:
+  // Creates the file where there is none; it stays, since removing what others may be waiting for
+  // would let two hold "the" lock. OsError when it cannot be opened or the file system has no
+  // locks.
+  static std::optional<FileLock> try_acquire(const std::filesystem::path& path);
+  // Waits, looking twenty times a second: flock itself could not be told to give up. Nothing when
+  // asked to stop.
+  static std::optional<FileLock> acquire(const std::filesystem::path& path, std::stop_token stop);
+
+  // Whether the file still stands where it was when it was opened.
+  bool is_still_at(const std::filesystem::path& path) const;
+
+ private:
+  explicit FileLock(UniqueFd file) : file_(std::move(file)) {}
+  UniqueFd file_;
+};
+
+}  // namespace hearth::os
