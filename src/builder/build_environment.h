@@ -1,0 +1,54 @@
+// builder/build_environment.h: one environment, built or found, in the calling thread. Between
+// processes it is built once; between the callers of one process, native_builder sees to that.
+#pragma once
+
+#include "builder/build_log.h"
+#include "builder/environment.h"
+#include "builder/find_python.h"
+#include "builder/pip_command.h"
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace hearth::builder {
+
+// All that decides what is built: a copy, since the registry belongs to the loop.
+struct BuildPlan {
+  struct ToolFile {
+    std::string name{};
+    std::string source{};
+  };
+  std::string sandbox{};  // for messages
+  std::string checksum{};
+  std::string python_version{};
+  std::vector<std::string> packages{};
+  std::vector<ToolFile> tools{};
+  std::vector<std::string> preload{};
+};
+
+struct BuildOptions {
+  std::filesystem::path state_dir{};  // environments/<checksum>/{packages,tools,build.log,manifest}
+  PipOptions pip{};
+  std::chrono::milliseconds build_timeout{600'000};
+  std::vector<std::filesystem::path> python_directories = usual_python_directories();
+};
+
+// Asked to stop.
+struct BuildStopped : Error {
+  BuildStopped() : Error("the build was stopped") {}
+};
+
+// A whole environment whose interpreter nobody has touched since; runs nothing. Nothing when there
+// is none, or when more than a look is needed.
+std::optional<Environment> find_environment(const BuildPlan& plan, const BuildOptions& options);
+
+// PythonNotFound, BuildError, BuildStopped; OsError with the path when the state directory cannot
+// be used.
+Environment build_environment(const BuildPlan& plan, const BuildOptions& options,
+                              const std::stop_token& stop, const BuildLog::OnLine& on_line);
+
+}  // namespace hearth::builder

@@ -1,0 +1,30 @@
+// builder/environment.h: what a blueprint is built into for the native backend, and what can go
+// wrong with that.
+#pragma once
+
+#include "base/error.h"
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hearth::builder {
+
+// Read-only directories and an interpreter, all on this machine.
+struct Environment {
+  std::string checksum{};
+  std::filesystem::path packages{};  // for sys.path; empty when nothing had to be installed
+  std::filesystem::path tools{};     // holds <tool>.py
+  std::filesystem::path python{};    // canonical
+  std::vector<std::string> preload{};
+  bool operator==(const Environment&) const = default;
+};
+
+struct BuildError : Error {
+  BuildError(const std::string& what, std::string whole_log)
+      : Error(what), log(std::move(whole_log)) {}
+  std::string log;
+};
+
+}  // namespace hearth::builder

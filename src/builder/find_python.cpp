@@ -1,0 +1,177 @@
+#include "builder/find_python.h"
+
+#include "os/run_program.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+#include <utility>
+
+namespace hearth::builder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* question = R"(
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+print(sys.executable)
+print(sys.version.split()[0])
+print(EXTENSION_SUFFIXES[0])
+)";
+
+std::string message_of(std::string_view wanted, const std::vector<std::string>& existing) {
+  std::string text = "there is no Python " + std::string(wanted) + " on this machine; ";
+  if (existing.empty()) return text + "there is no Python 3 at all";
+  text += "there are ";
+  for (std::size_t index = 0; index < existing.size(); ++index)
+    text += (index > 0 ? ", " : "") + existing[index];
+  return text;
+}
+
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+// A release, of CPython, with its usual ABI: `.cpython-311-x86_64-linux-gnu.so`. A `t`
+// (free-threaded) or `d` (debug) would follow the digits.
+bool is_ordinary(const Python& python) {
+  constexpr std::string_view start = ".cpython-";
+  const bool is_release = python.version.find_first_not_of("0123456789.") == std::string::npos;
+  if (!is_release || !python.abi.starts_with(start)) return false;
+  const std::size_t after = python.abi.find_first_not_of("0123456789", start.size());
+  return after != std::string::npos && python.abi[after] == '-';
+}
+
+// Every program in `directory` that may be a Python 3 by its name, each once.
+std::vector<fs::path> programs_in(const fs::path& directory) {
+  std::vector<fs::path> programs;
+  std::error_code failed;
+  for (fs::directory_iterator entry(directory, failed), end; entry != end && !failed;
+       entry.increment(failed)) {
+    const std::string name = entry->path().filename();
+    const bool may_be =
+        name == "python" || name == "python3" ||
+        (name.starts_with("python3.") && name.size() > 8 &&
+         std::all_of(name.begin() + 8, name.end(), [](char c) { return is_digit(c) || c == 't'; }));
+    if (may_be) programs.push_back(entry->path());
+  }
+  std::sort(programs.rbegin(), programs.rend());  // python3.11 before python3 before python
+  return programs;
+}
+
+void add_matching(std::vector<fs::path>& directories, const fs::path& parent,
+                  std::string_view prefix) {
+  std::vector<fs::path> found;
+  std::error_code failed;
+  for (fs::directory_iterator entry(parent, failed), end; entry != end && !failed;
+       entry.increment(failed)) {
+    if (entry->path().filename().string().starts_with(prefix))
+      found.push_back(entry->path() / "bin");
+  }
+  std::sort(found.rbegin(), found.rend());
+  directories.insert(directories.end(), found.begin(), found.end());
+}
+
+// Asks each program once, however many names it has.
+class Census {
+ public:
+  void ask(const fs::path& program) {
+    std::error_code failed;
+    fs::path real = fs::canonical(program, failed);
+    if (failed) return;
+    // Some version managers have one program behind every name, which looks at how it was called.
+    if (!real.filename().string().starts_with("python")) real = program;
+    if (!asked_.insert(std::move(real)).second) return;
+    std::optional<Python> python = ask_python(program);
+    if (!python) return;
+    asked_.insert(python->executable);
+    if (std::find(found_.begin(), found_.end(), *python) == found_.end())
+      found_.push_back(std::move(*python));
+  }
+  const std::vector<Python>& found() const { return found_; }
+
+ private:
+  std::set<fs::path> asked_;
+  std::vector<Python> found_;
+};
+
+std::string minor_of(std::string_view version) {
+  const std::size_t first = version.find('.');
+  return std::string(version.substr(0, version.find('.', first + 1)));
+}
+
+}  // namespace
+
+PythonNotFound::PythonNotFound(std::string_view version, std::vector<std::string> found)
+    : Error(message_of(version, found)), wanted(version), existing(std::move(found)) {}
+
+std::vector<fs::path> usual_python_directories() {
+  std::vector<fs::path> directories;
+  const char* path = std::getenv("PATH");
+  std::istringstream entries(path == nullptr ? "" : path);
+  for (std::string entry; std::getline(entries, entry, ':');) {
+    if (entry.starts_with('/')) directories.emplace_back(entry);
+  }
+  directories.insert(directories.end(), {"/usr/bin", "/usr/local/bin"});
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
+    add_matching(directories, fs::path(home) / ".pyenv/versions", "");
+  add_matching(directories, "/opt", "python");
+  return directories;
+}
+
+std::optional<Python> ask_python(const fs::path& program) {
+  os::ProgramResult result;
+  try {
+    result = os::run_program({.program = program,
+                              .arguments = {"-I", "-S", "-c", question},
+                              .timeout = std::chrono::seconds(20)});
+  } catch (const OsError&) {
+    return std::nullopt;  // not executable, or not for this machine
+  }
+  if (!result.succeeded()) return std::nullopt;
+  std::istringstream answer(result.output);
+  std::string executable;
+  Python python;
+  std::getline(answer, executable);
+  std::getline(answer, python.version);
+  std::getline(answer, python.abi);
+  std::error_code failed;
+  python.executable = fs::canonical(executable, failed);
+  if (failed || python.version.empty()) return std::nullopt;
+  return python;
+}
+
+bool is_version(std::string_view version, std::string_view wanted) {
+  return version == wanted ||
+         (version.starts_with(wanted) && version.substr(wanted.size()).starts_with('.'));
+}
+
+const Python* choose_python(const std::vector<Python>& found, std::string_view wanted) {
+  const Python* second_best = nullptr;
+  for (const Python& python : found) {
+    if (!is_version(python.version, wanted)) continue;
+    if (is_ordinary(python)) return &python;
+    if (second_best == nullptr) second_best = &python;
+  }
+  return second_best;
+}
+
+Python find_python(std::string_view wanted, const std::vector<fs::path>& directories) {
+  Census census;
+  for (const fs::path& directory : directories) {
+    census.ask(directory / ("python" + minor_of(wanted)));
+    const Python* chosen = choose_python(census.found(), wanted);
+    if (chosen != nullptr && is_ordinary(*chosen)) return *chosen;  // no later one is better
+  }
+  for (const fs::path& directory : directories) {
+    for (const fs::path& program : programs_in(directory)) census.ask(program);
+  }
+  if (const Python* chosen = choose_python(census.found(), wanted)) return *chosen;
+  std::vector<std::string> existing;
+  for (const Python& python : census.found())
+    existing.push_back(python.version + " (" + python.executable.string() + ')');
+  std::sort(existing.begin(), existing.end());
+  throw PythonNotFound(wanted, std::move(existing));
+}
+
+}  // namespace hearth::builder

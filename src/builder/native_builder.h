@@ -1,0 +1,43 @@
+// builder/native_builder.h: the environments of the native backend. An environment that is there is
+// used at once; one that is not is built once, however many ask for it, here or in other processes.
+#pragma once
+
+#include "async/blocking.h"
+#include "async/shared_work.h"
+#include "builder/build_environment.h"
+#include "registry/tool_registry.h"
+
+#include <functional>
+#include <string>
+
+namespace hearth::builder {
+
+struct NativeBuilderOptions {
+  BuildOptions build{};
+  std::size_t parallel_builds = 2;  // of different environments
+};
+
+class NativeBuilder {
+ public:
+  // A line of the build's log, without its end. On the loop; must not throw.
+  using OnProgress = std::function<void(const std::string&)>;
+
+  // `registry` must outlive this.
+  NativeBuilder(asio::any_io_executor loop, const registry::ToolRegistry& registry,
+                NativeBuilderOptions options);
+
+  // UnknownSandbox, PythonNotFound, BuildError with the log, OsError with a path. A caller that is
+  // cancelled leaves the build to others that wait for it; without any, it is killed.
+  Task<Environment> ensure_sandbox(std::string name, OnProgress on_line = {});
+
+ private:
+  BuildPlan plan_of(const std::string& name) const;
+
+  const registry::ToolRegistry& registry_;
+  BuildOptions options_;
+  // A look at what is there never waits behind a build.
+  asio::thread_pool looks_{1};
+  SharedWork<Environment> builds_;
+};
+
+}  // namespace hearth::builder

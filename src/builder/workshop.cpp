@@ -1,0 +1,71 @@
+#include "builder/workshop.h"
+
+#include "base/error.h"
+#include "base/id.h"
+#include "base/log.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+namespace hearth::builder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* prefix = ".building-";
+constexpr const char* lock_name = "lock";
+
+// Tried again: a build that was killed with its builder may write its last while this removes.
+void remove_tree(const fs::path& tree) {
+  std::error_code failed;
+  for (int tries = 0; tries < 10; ++tries) {
+    fs::remove_all(tree, failed);
+    if (!failed) return;
+  }
+  log::warning("a directory could not be removed",
+               {{"directory", tree.string()}, {"reason", failed.message()}});
+}
+
+}  // namespace
+
+// One who looks for what was left may come between any two steps of taking a new place; then that
+// place is gone, and another is tried.
+Workshop::Workshop(const fs::path& parent) {
+  for (int tries = 0; tries < 100; ++tries) {
+    path_ = parent / (prefix + random_id());
+    if (::mkdir(path_.c_str(), 0700) != 0) throw OsError("create " + path_.string());
+    if (take()) return;
+  }
+  throw Error("take a place to build in " + parent.string());
+}
+
+bool Workshop::take() {
+  const fs::path file = path_ / lock_name;
+  try {
+    lock_ = os::FileLock::try_acquire(file);
+  } catch (const OsError& error) {
+    if (error.code != ENOENT) throw;
+    return false;
+  }
+  return lock_ && lock_->is_still_at(file);
+}
+
+Workshop::~Workshop() { remove_tree(path_); }
+
+void remove_left_workshops(const fs::path& parent) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent)) {
+    if (!entry.path().filename().string().starts_with(prefix)) continue;
+    try {
+      if (const auto lock = os::FileLock::try_acquire(entry.path() / lock_name))
+        remove_tree(entry.path());
+    } catch (const OsError& error) {
+      if (error.code == ENOENT) continue;  // its builder was not dead, and has finished
+      log::warning("a directory could not be looked at", {{"reason", error.what()}});
+    }
+  }
+}
+
+}  // namespace hearth::builder
