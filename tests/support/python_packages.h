@@ -36,7 +36,7 @@ with zipfile.ZipFile(f"{directory}/{name}-1.0-py3-none-any.whl", "w") as wheel:
 
 // A source archive that builds itself, without setuptools. Each build adds a line to
 // `<directory>/builds`. While `<directory>/slow` exists, which is a FIFO, a build opens it, writes
-// a byte and goes no further.
+// a byte, keeps it open and goes no further.
 inline void write_source_archive(const std::filesystem::path& directory, const std::string& name) {
   run_python(R"(
 import io, sys, tarfile
@@ -55,7 +55,8 @@ def build_wheel(directory, config=None, metadata_directory=None):
         slow = open("{directory}/slow", "w")
         slow.write("x")
         slow.flush()
-        time.sleep(600)
+        while os.path.exists("{directory}/slow"):
+            time.sleep(0.01)
     file = "{name}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(directory + "/" + file, "w") as wheel:
         wheel.writestr("{name}.py", "")
