@@ -51,6 +51,8 @@ void append_new(Problems& problems, Problems more) {
 
 void resolve_paths(Settings& settings, const fs::path& folder) {
   for (ToolDeclaration& tool : settings.tools) tool.file = (folder / tool.file).lexically_normal();
+  for (std::string& directory : settings.builder.find_links)
+    directory = (folder / directory).lexically_normal();
   for (auto& [name, source] : settings.secrets) {
     if (source.file) source.file = (folder / *source.file).lexically_normal();
   }
@@ -59,7 +61,8 @@ void resolve_paths(Settings& settings, const fs::path& folder) {
 }  // namespace
 
 Diagnostic LoadedSettings::diagnostic_for(const Problem& problem) const {
-  const auto origin = origins.find(problem.field);
+  // What is wrong with an element is wrong with the list that was overridden.
+  const auto origin = origins.find(problem.field.substr(0, problem.field.find('[')));
   if (origin != origins.end()) {
     return {.file = origin->second, .key = problem.field, .message = problem.message};
   }

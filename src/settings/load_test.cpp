@@ -178,6 +178,21 @@ TEST_CASE("the command line wins over the environment, that over the file, that 
   CHECK(load("", {}, {{"state.dir", "/x=y"}}).state.dir == "/x=y");
 }
 
+TEST_CASE("switches and lists can be overridden too") {
+  CHECK(load("", {{"HEARTH_BUILDER_NO_INDEX", "true"}}).builder.no_index);
+  CHECK_FALSE(
+      load("[builder]\nno_index = true\n", {}, {{"builder.no_index", "false"}}).builder.no_index);
+  CHECK(load("", {}, {{"builder.find_links", "/a:/b c"}}).builder.find_links ==
+        Lines{"/a", "/b c"});
+  CHECK(load("[builder]\nfind_links = ['/x']\n", {}, {{"builder.find_links", ""}})
+            .builder.find_links.empty());
+  CHECK(complaints("", {}, {{"builder.find_links", "/a::/b"}}) ==
+        Lines{"--set builder.find_links: error: builder.find_links[1] is empty"});
+  CHECK(
+      complaints("", {{"HEARTH_BUILDER_NO_INDEX", "yes"}}) ==
+      Lines{"HEARTH_BUILDER_NO_INDEX: error: builder.no_index must be true or false, is a string"});
+}
+
 TEST_CASE("what was overridden is known with its origin") {
   const LoadedSettings loaded = load_settings({"h.toml",
                                                "",
@@ -222,6 +237,7 @@ TEST_CASE("C26: a secret's value in the file is refused with an explanation and 
       "secrets = { KEY = \"hunter2\" }\n",
       "secrets = \"hunter2\"\n",
       "[[sandbox]]\nname = 'a'\ndependencies = ['a @ https://hunter2@x/y', '-r x']\n",
+      "[builder]\nindex_url = 'https://me:hunter2@x/y'\n",
   };
   for (const std::string& text : texts) {
     INFO(text);
@@ -266,6 +282,29 @@ TEST_CASE("listen addresses are an IP address and a port") {
                           "127.1:80", "::1:80", "[::1]", "example.com:80", "127.0.0.1:+1"}) {
     INFO(bad);
     CHECK(complaints("", {}, {{"server.listen", bad}}).size() == 1);
+  }
+}
+
+TEST_CASE("directories of wheels are relative to the configuration's folder") {
+  CHECK(load("[builder]\nfind_links = ['wheels', '/srv/wheels']\n").builder.find_links ==
+        Lines{"/etc/hearth/wheels", "/srv/wheels"});
+}
+
+TEST_CASE("an index is a URL, a directory has a name, a build ends within a day") {
+  CHECK(complaints("[builder]\nindex_url = 'pypi.org'\nfind_links = ['']\n"
+                   "build_timeout_sec = 0\n") ==
+        Lines{"h.toml:2:13: error: builder.index_url must be the URL of an index, like "
+              "https://pypi.org/simple, is \"pypi.org\"",
+              "h.toml:3:15: error: builder.find_links[0] is empty",
+              "h.toml:4:21: error: builder.build_timeout_sec must be at least 1, is 0"});
+  for (const char* good :
+       {"", "https://x.example/simple", "http://[::1]:80/@a", "file:///srv/index"}) {
+    INFO(good);
+    CHECK(complaints("", {}, {{"builder.index_url", good}}).empty());
+  }
+  for (const char* bad : {"ftp://x", "https://x y", "--index", "file://x"}) {
+    INFO(bad);
+    CHECK(complaints("", {}, {{"builder.index_url", bad}}).size() == 1);
   }
 }
 

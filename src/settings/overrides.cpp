@@ -24,14 +24,22 @@ std::string upper_case(std::string_view text) {
   return upper;
 }
 
+template <typename Field>
+OverridableKey::Kind kind_of() {
+  using Kind = OverridableKey::Kind;
+  if (std::is_same_v<Field, std::int64_t>) return Kind::integer;
+  if (std::is_same_v<Field, bool>) return Kind::boolean;
+  if (std::is_same_v<Field, std::vector<std::string>>) return Kind::list;
+  return Kind::text;
+}
+
 std::vector<OverridableKey> list_keys() {
   std::vector<OverridableKey> keys;
   const Settings defaults;
   for_each_section(defaults, [&](std::string_view section, const auto& fields) {
     for_each_field(fields, [&]<typename Field>(std::string_view key, const Field&) {
-      OverridableKey entry{.section = std::string(section),
-                           .key = std::string(key),
-                           .is_integer = std::is_same_v<Field, std::int64_t>};
+      OverridableKey entry{
+          .section = std::string(section), .key = std::string(key), .kind = kind_of<Field>()};
       entry.variables = {"HEARTH_" + upper_case(section) + '_' + upper_case(key)};
       // These two were promised without their section.
       if (section == "session") entry.variables.push_back("HEARTH_" + upper_case(key));
@@ -41,12 +49,26 @@ std::vector<OverridableKey> list_keys() {
   return keys;
 }
 
-// A number becomes one where one is expected; anything else is left for the decoder to judge.
+json::array split(std::string_view text) {
+  json::array elements;
+  while (!text.empty()) {
+    const std::size_t end = text.find(':');
+    elements.emplace_back(json::string(text.substr(0, end)));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return elements;
+}
+
+// What reads as the kind that is expected becomes it; anything else is left for the decoder to
+// judge.
 json::value value_of(const OverridableKey& key, const std::string& text) {
+  using Kind = OverridableKey::Kind;
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
-  if (key.is_integer && read.ec == std::errc() && read.ptr == end) return number;
+  if (key.kind == Kind::integer && read.ec == std::errc() && read.ptr == end) return number;
+  if (key.kind == Kind::boolean && (text == "true" || text == "false")) return text == "true";
+  if (key.kind == Kind::list) return split(text);
   return json::value(json::string(text));
 }
 

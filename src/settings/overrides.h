@@ -26,7 +26,7 @@ using Origins = std::map<std::string, std::string>;
 struct OverridableKey {
   std::string section{};
   std::string key{};
-  bool is_integer = false;
+  enum class Kind { text, integer, boolean, list } kind = Kind::text;
   std::vector<std::string> variables{};
 
   std::string path() const { return section + '.' + key; }

@@ -15,6 +15,10 @@ Settings odd_settings() {
   Settings settings;
   settings.log = {log::Level::error, log::Format::json};
   settings.state.dir = "/a \"b\" \\ \n\t\x01\x7f ü";
+  settings.builder = {.index_url = "https://index.example/simple",
+                      .find_links = {"/wheels", "/a b"},
+                      .no_index = true,
+                      .build_timeout_sec = 5};
   settings.secrets = {{"A", {.env = "B"}}, {"C", {.file = "/d"}}};
   blueprint::SandboxConfig config{.name = "a"};
   config.resource_limits.cpu_quota = 1.0 / 3;
@@ -63,6 +67,7 @@ TEST_CASE("C1: the example explains every key there is, and is valid") {
   CHECK(settings.state == StateSettings{});
   CHECK(settings.pool == PoolSettings{});
   CHECK(settings.session == SessionSettings{});
+  CHECK(settings.builder == BuilderSettings{});
 
   const auto explains = [&](auto described) {
     for_each_field(described, [&](std::string_view key, const auto&) {
@@ -81,6 +86,7 @@ TEST_CASE("C1: the example explains every key there is, and is valid") {
   explains(StateSettings{});
   explains(PoolSettings{});
   explains(SessionSettings{});
+  explains(BuilderSettings{});
   explains(SecretSource{});
   explains(ToolDeclaration{});
   explains(blueprint::SandboxConfig{});

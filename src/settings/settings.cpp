@@ -25,6 +25,39 @@ void check_no_nul(Problems& problems, const std::string& field, const std::strin
     problems.push_back({field, "holds a NUL byte, which no path can"});
 }
 
+// A name alone would be sent as credentials too.
+bool has_credentials(std::string_view url) {
+  const std::size_t host = url.find("://");
+  const std::string_view rest = url.substr(host == std::string_view::npos ? 0 : host + 3);
+  return rest.substr(0, rest.find('/')).find('@') != std::string_view::npos;
+}
+
+std::string problem_of_index_url(std::string_view url) {
+  for (const char* scheme : {"https://", "http://", "file:///"}) {
+    if (url.starts_with(scheme) && url.find_first_of(std::string_view(" \t\r\n\0", 5)) == url.npos)
+      return {};
+  }
+  return "must be the URL of an index, like https://pypi.org/simple, is " + in_quotes(url);
+}
+
+void check_builder(Problems& problems, const BuilderSettings& builder) {
+  if (has_credentials(builder.index_url)) {
+    problems.push_back({.field = "builder.index_url",
+                        .message = "has credentials in it, and no secret stands in a "
+                                   "configuration; put them into the file that NETRC names",
+                        .confidential = true});
+  } else if (!builder.index_url.empty()) {
+    if (std::string message = problem_of_index_url(builder.index_url); !message.empty())
+      problems.push_back({"builder.index_url", std::move(message)});
+  }
+  for (std::size_t index = 0; index < builder.find_links.size(); ++index) {
+    const std::string field = element_of("builder.find_links", index);
+    if (builder.find_links[index].empty()) problems.push_back({field, "is empty"});
+    check_no_nul(problems, field, builder.find_links[index]);
+  }
+  check_range(problems, "builder.build_timeout_sec", builder.build_timeout_sec, 1, 86'400);
+}
+
 void check_sections(Problems& problems, const Settings& settings) {
   if (std::string message = problem_of_listen_address(settings.server.listen); !message.empty())
     problems.push_back({"server.listen", std::move(message)});
@@ -36,6 +69,7 @@ void check_sections(Problems& problems, const Settings& settings) {
   // A year: longer is "never", and nobody wants that for what holds memory.
   check_range(problems, "session.idle_timeout_ms", settings.session.idle_timeout_ms, 1,
               31'536'000'000);
+  check_builder(problems, settings.builder);
 }
 
 // Values are not repeated: somebody may have put the secret itself into the wrong place.

@@ -35,6 +35,15 @@ struct PoolSettings {
   bool operator==(const PoolSettings&) const = default;
 };
 
+// How packages are installed into environments; see builder/pip_command.h.
+struct BuilderSettings {
+  std::string index_url{};                // empty: PyPI
+  std::vector<std::string> find_links{};  // directories with wheels or source archives
+  bool no_index = false;                  // only find_links
+  std::int64_t build_timeout_sec = 600;
+  bool operator==(const BuilderSettings&) const = default;
+};
+
 struct SessionSettings {
   std::int64_t max_sandboxes = 1000;
   std::int64_t idle_timeout_ms = 1'800'000;
@@ -60,6 +69,7 @@ struct Settings {
   StateSettings state{};
   PoolSettings pool{};
   SessionSettings session{};
+  BuilderSettings builder{};
   std::map<std::string, SecretSource> secrets{};
   std::vector<blueprint::SandboxConfig> sandboxes{};
   std::vector<ToolDeclaration> tools{};

@@ -36,6 +36,14 @@ void for_each_field(Self& session, Visit&& visit) {
   visit("idle_timeout_ms", session.idle_timeout_ms);
 }
 
+template <blueprint::MaybeConst<BuilderSettings> Self, typename Visit>
+void for_each_field(Self& builder, Visit&& visit) {
+  visit("index_url", builder.index_url);
+  visit("find_links", builder.find_links);
+  visit("no_index", builder.no_index);
+  visit("build_timeout_sec", builder.build_timeout_sec);
+}
+
 template <blueprint::MaybeConst<SecretSource> Self, typename Visit>
 void for_each_field(Self& source, Visit&& visit) {
   visit("env", source.env);
@@ -59,6 +67,7 @@ void for_each_section(Self& settings, Visit&& visit) {
   visit("state", settings.state);
   visit("pool", settings.pool);
   visit("session", settings.session);
+  visit("builder", settings.builder);
 }
 
 template <blueprint::MaybeConst<Settings> Self, typename Visit>
