@@ -7,8 +7,8 @@ JOBS ?= $(shell nproc)
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## build, then check and print the example configuration
-	@build/bin/hearth config check hearth.example.toml
+run: build ## build, then run examples/hello.py in a fresh sandbox
+	@build/bin/hearth run examples/hello.py
 
 build: ## build everything into build/ (programs in build/bin)
 	@scripts/install-packages build

@@ -105,7 +105,7 @@ void add_config_command(CLI::App& app, int& result) {
   config->callback([config, &result] {
     if (!config->get_subcommands().empty()) return;
     std::cerr << config->help();
-    result = exit_code::usage;
+    result = exit_code::invalid_input;
   });
   CLI::App* command = config->add_subcommand(
       "check", "Check a configuration and print it with every default filled in");
@@ -120,8 +120,8 @@ void add_config_command(CLI::App& app, int& result) {
   named->type_name("");
   command
       ->add_option("--set", arguments->overrides,
-                   "Override one key of [log], [server], [state], [pool] or [session]; may be "
-                   "given several times")
+                   "Override one key of [log], [server], [state], [pool], [session], [builder] or "
+                   "[native]; may be given several times")
       ->type_name("section.key=value")
       ->allow_extra_args(false);
   command->add_flag("--json", arguments->as_json, "Print JSON instead of TOML");

@@ -4,8 +4,11 @@
 namespace hearth::cli::exit_code {
 
 inline constexpr int ok = 0;
-inline constexpr int failure = 1;        // Hearth could not do its work
-inline constexpr int invalid_input = 2;  // a configuration that is not valid
-inline constexpr int usage = 64;         // a command line that makes no sense
+inline constexpr int failure = 1;         // the script's, or Hearth could not do its work
+inline constexpr int invalid_input = 2;   // a command line or configuration that makes no sense
+inline constexpr int cannot_sandbox = 3;  // this machine lacks something; `hearth doctor` says what
+inline constexpr int timed_out = 124;     // as timeout(1)
+inline constexpr int interrupted = 130;   // as a shell after Ctrl-C
+inline constexpr int killed = 137;        // for its memory, or by somebody
 
 }  // namespace hearth::cli::exit_code

@@ -1,6 +1,7 @@
 // The program `hearth`. Each command is a file of its own beside this one.
 #include "cli/config_command.h"
 #include "cli/exit_code.h"
+#include "cli/run_command.h"
 
 #include <CLI/CLI.hpp>
 
@@ -12,16 +13,17 @@ int main(int argc, char** argv) {
   CLI::App app("Runs code written by language models in warm, hardened sandboxes.", "hearth");
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   int result = exit_code::ok;
+  hearth::cli::add_run_command(app, result);
   hearth::cli::add_config_command(app, result);
   try {
     app.parse(argc, argv);
     // Not require_subcommand(): that hides what a mistyped command was.
     if (!app.get_subcommands().empty()) return result;
     std::fputs(app.help().c_str(), stderr);
-    return exit_code::usage;
+    return exit_code::invalid_input;
   } catch (const CLI::ParseError& error) {
     // CLI11 prints help and versions through errors, too; those are no failures.
-    return app.exit(error) == 0 ? exit_code::ok : exit_code::usage;
+    return app.exit(error) == 0 ? exit_code::ok : exit_code::invalid_input;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "hearth: %s\n", error.what());
     return exit_code::failure;

@@ -44,6 +44,11 @@ struct BuilderSettings {
   bool operator==(const BuilderSettings&) const = default;
 };
 
+struct NativeSettings {
+  bool allow_degraded = false;  // start sandboxes although the kernel lacks a protection
+  bool operator==(const NativeSettings&) const = default;
+};
+
 struct SessionSettings {
   std::int64_t max_sandboxes = 1000;
   std::int64_t idle_timeout_ms = 1'800'000;
@@ -70,6 +75,7 @@ struct Settings {
   PoolSettings pool{};
   SessionSettings session{};
   BuilderSettings builder{};
+  NativeSettings native{};
   std::map<std::string, SecretSource> secrets{};
   std::vector<blueprint::SandboxConfig> sandboxes{};
   std::vector<ToolDeclaration> tools{};

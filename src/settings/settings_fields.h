@@ -44,6 +44,11 @@ void for_each_field(Self& builder, Visit&& visit) {
   visit("build_timeout_sec", builder.build_timeout_sec);
 }
 
+template <blueprint::MaybeConst<NativeSettings> Self, typename Visit>
+void for_each_field(Self& native, Visit&& visit) {
+  visit("allow_degraded", native.allow_degraded);
+}
+
 template <blueprint::MaybeConst<SecretSource> Self, typename Visit>
 void for_each_field(Self& source, Visit&& visit) {
   visit("env", source.env);
@@ -68,6 +73,7 @@ void for_each_section(Self& settings, Visit&& visit) {
   visit("pool", settings.pool);
   visit("session", settings.session);
   visit("builder", settings.builder);
+  visit("native", settings.native);
 }
 
 template <blueprint::MaybeConst<Settings> Self, typename Visit>

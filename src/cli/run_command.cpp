@@ -1,0 +1,239 @@
+#include "cli/run_command.h"
+
+#include "base/log.h"
+#include "blueprint/problem.h"
+#include "builder/environment.h"
+#include "builder/find_python.h"
+#include "channel/sandbox_channel.h"
+#include "cli/exit_code.h"
+#include "cli/prompt.h"
+#include "cli/run_session.h"
+#include "cli/statement_reader.h"
+#include "cli/terminal.h"
+#include "native/native_source.h"
+#include "os/read_file.h"
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <unistd.h>
+
+#include <exception>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+namespace hearth::cli {
+namespace {
+
+constexpr std::size_t most_script_bytes = std::size_t{8} << 20;
+
+constexpr const char* run_details =
+    R"(Each FILE runs in a sandbox of its own; - is standard input, and so is no FILE at all. The
+sandbox is the blueprint `default` of the configuration (--config, $HEARTH_CONFIG, ./hearth.toml,
+/etc/hearth/hearth.toml), or a plain one when there is no configuration.
+
+Exit code: 0 ok, 1 the script failed, 2 bad usage or configuration, 3 sandboxes cannot be made on
+this machine (`hearth doctor` says why), 124 time-out, 130 interrupted, 137 killed, for its memory
+or otherwise. Of several files, the first that is not 0.)";
+
+std::string read_script(const std::string& file) {
+  if (file != "-") return os::read_file(file, most_script_bytes);
+  return os::read_file("/dev/stdin", most_script_bytes);
+}
+
+// The versions there are, the one called python3 first.
+std::vector<std::string> python_versions() {
+  std::vector<std::string> versions;
+  if (const auto usual = builder::ask_python("/usr/bin/python3")) {
+    const std::size_t dot = usual->version.find('.', usual->version.find('.') + 1);
+    versions.push_back(usual->version.substr(0, dot));
+  }
+  return versions;
+}
+
+Task<> pass_interrupts(RunSession& session) {
+  asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
+  while (true) {
+    co_await signals.async_wait(asio::use_awaitable);
+    co_await session.interrupt();
+  }
+}
+
+Task<int> run_files(RunSession& session, const RunOptions& options) {
+  int first_failure = exit_code::ok;
+  for (const std::string& file : options.files) {
+    const int code = co_await session.run_script(read_script(file), file);
+    if (first_failure == exit_code::ok) first_failure = code;
+    if (code == exit_code::interrupted) break;
+  }
+  co_return first_failure;
+}
+
+Task<int> run_steps(RunSession& session, const RunOptions& options, Prompt& prompt) {
+  int last = exit_code::ok;
+  for (const std::string& file : options.files) last = co_await session.run_step(read_script(file));
+  StatementReader statement;
+  while (const std::optional<std::string> line = prompt.line(statement.empty() ? ">>> " : "... "))
+    if (statement.add(*line)) last = co_await session.run_step(statement.take());
+  if (!statement.empty()) last = co_await session.run_step(statement.take());
+  co_return last;
+}
+
+Task<int> run_all(RunSession& session, const RunOptions& options, std::string history) {
+  const bool show_build = ::isatty(STDERR_FILENO) == 1 && !options.quiet;
+  RunSession::OnLine on_line;
+  if (show_build) on_line = [](const std::string& line) { std::cerr << line << '\n'; };
+  co_await session.open(std::move(on_line));
+  if (!options.interactive) co_return co_await run_files(session, options);
+  Prompt prompt(std::move(history));
+  co_return co_await run_steps(session, options, prompt);
+}
+
+// Whatever happens, what was started is ended before the loop is left.
+Task<> run_and_close(RunSession& session, const RunOptions& options, std::string history,
+                     asio::io_context& loop, int& code, std::exception_ptr& failure) {
+  try {
+    code = co_await run_all(session, options, std::move(history));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await session.close();
+  loop.stop();
+}
+
+void rethrow(const std::exception_ptr& failure) {
+  if (failure) std::rethrow_exception(failure);
+}
+
+int run(const RunOptions& options, const settings::Environment& environment) {
+  const RunPlan plan = make_run_plan(options, environment, python_versions());
+  log::configure(
+      plan.settings.log.level == log::Level::info ? log::Level::warning : plan.settings.log.level,
+      plan.settings.log.format);
+  const std::unique_ptr<RunOutput> output =
+      options.as_json ? json_output(std::cout)
+                      : human_output(std::cout, std::cerr,
+                                     {wants_colours(STDERR_FILENO, environment),
+                                      options.quiet || options.interactive});
+  asio::io_context loop(1);
+  RunSession session(loop.get_executor(), plan, options, environment, *output);
+  const std::string history =
+      state_directory(plan.settings, environment, ::geteuid() == 0) + "/history";
+  int code = exit_code::failure;
+  std::exception_ptr failure;
+  asio::co_spawn(loop, pass_interrupts(session), rethrow);
+  asio::co_spawn(loop, run_and_close(session, options, history, loop, code, failure), rethrow);
+  loop.run();
+  rethrow(failure);
+  return code;
+}
+
+int complain(const std::string& message, int code) {
+  std::cerr << "hearth: " << message << '\n';
+  return code;
+}
+
+int run_or_complain(const RunOptions& options) try {
+  return run(options, settings::current_environment());
+} catch (const native::CannotSandbox& error) {
+  return complain(error.what(), exit_code::cannot_sandbox);
+} catch (const SpawnError& error) {
+  // With a traceback it is a tool or a preloaded module, else the machine.
+  std::cerr << error.traceback;
+  return complain(error.what(),
+                  error.traceback.empty() ? exit_code::cannot_sandbox : exit_code::invalid_input);
+} catch (const builder::BuildError& error) {
+  std::cerr << error.log;
+  return complain(error.what(), exit_code::invalid_input);
+} catch (const settings::SettingsError& error) {
+  for (const settings::Diagnostic& diagnostic : error.diagnostics)
+    std::cerr << settings::render(diagnostic, false) << '\n';
+  return exit_code::invalid_input;
+} catch (const Error& error) {
+  return complain(error.what(), exit_code::invalid_input);
+}
+
+struct RawOptions {
+  RunOptions options;
+  std::string config;
+  std::string memory;
+  double timeout_seconds = 0;
+  std::vector<std::string> env;
+  std::vector<std::string> mounts;
+};
+
+void add_options(CLI::App& command, RawOptions& raw) {
+  RunOptions& options = raw.options;
+  command.add_option("FILE", options.files, "Python scripts; - is standard input")->type_name("");
+  command.add_option("-c,--config", raw.config, "The configuration")->type_name("FILE");
+  command.add_option("-s,--sandbox", options.sandbox, "Which blueprint of the configuration")
+      ->type_name("NAME");
+  command.add_option("-t,--timeout", raw.timeout_seconds, "Time limit of each script")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+  command.add_option("-m,--memory", raw.memory, "Memory limit, like 512M or 2G")->type_name("SIZE");
+  const auto repeated = [&](const char* names, std::vector<std::string>& into, const char* what,
+                            const char* type) {
+    command.add_option(names, into, what)->type_name(type)->allow_extra_args(false);
+  };
+  repeated("-e,--env", raw.env, "A variable for the script; without a value, ours", "NAME[=VALUE]");
+  repeated("--mount", raw.mounts, "A file or directory to show inside, read-only unless :rw",
+           "HOST:PATH[:rw]");
+  repeated("--tool", options.tools, "A Python file whose functions scripts may call", "FILE");
+  command.add_flag("-i,--interactive", options.interactive,
+                   "Steps that share their variables: the files, then what is typed");
+  command.add_flag("--json", options.as_json, "One event per line, the last one the verdict");
+  command.add_flag("-q,--quiet", options.quiet, "No summary");
+  command.add_flag("--allow-degraded", options.allow_degraded,
+                   "Start although the kernel lacks a protection");
+}
+
+RunOptions checked(const RawOptions& raw) {
+  RunOptions options = raw.options;
+  if (!raw.config.empty()) options.config = raw.config;
+  if (raw.timeout_seconds > 0) options.timeout_seconds = raw.timeout_seconds;
+  if (!raw.memory.empty()) {
+    options.memory_mb = parse_megabytes(raw.memory);
+    if (!options.memory_mb)
+      throw CLI::ValidationError("--memory", "expects a size like 512M or 2G, got " + raw.memory);
+  }
+  const settings::Environment ours = settings::current_environment();
+  for (const std::string& text : raw.env) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    if (name.empty()) throw CLI::ValidationError("--env", "expects NAME=VALUE, got " + text);
+    const auto found = ours.find(name);
+    if (equals != std::string::npos) {
+      options.env[name] = text.substr(equals + 1);
+    } else if (found != ours.end()) {
+      options.env[name] = found->second;
+    }
+  }
+  for (const std::string& text : raw.mounts) {
+    const auto mount = parse_mount(text);
+    if (!mount) throw CLI::ValidationError("--mount", "expects HOST:PATH[:rw], got " + text);
+    options.mounts.push_back(*mount);
+  }
+  if (options.files.empty() && !options.interactive) {
+    if (::isatty(STDIN_FILENO) == 1) throw CLI::RequiredError("FILE, - or --interactive");
+    options.files = {"-"};
+  }
+  return options;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& result) {
+  CLI::App* command = app.add_subcommand("run", "Run Python scripts, each in a fresh sandbox");
+  command->footer(run_details);
+  const auto raw = std::make_shared<RawOptions>();
+  add_options(*command, *raw);
+  command->callback([raw, &result] { result = run_or_complain(checked(*raw)); });
+}
+
+}  // namespace hearth::cli

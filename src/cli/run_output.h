@@ -1,0 +1,36 @@
+// cli/run_output.h: what a turn looks like to whoever started it.
+#pragma once
+
+#include "execution/script_executor.h"
+#include "wire/messages.h"
+
+#include <iosfwd>
+#include <memory>
+#include <string>
+
+namespace hearth::cli {
+
+class RunOutput {
+ public:
+  virtual ~RunOutput() = default;
+  virtual void event(const wire::Event& event) = 0;
+  virtual void verdict(const execution::ExecutionResult& result, const std::string& file) = 0;
+};
+
+// One JSON object a line, the last one the verdict.
+std::unique_ptr<RunOutput> json_output(std::ostream& out);
+
+// The script's own output where it belongs, results on stdout, everything about the run on stderr.
+struct HumanOutputOptions {
+  bool with_colours = false;  // on stderr
+  bool quiet = false;         // no summary
+};
+std::unique_ptr<RunOutput> human_output(std::ostream& out, std::ostream& errors,
+                                        HumanOutputOptions options);
+
+// "ok in 21 ms, 12 ms of CPU, 14.2 MB"
+std::string summary_of(const execution::ExecutionResult& result);
+
+int exit_code_of(const execution::ExecutionResult& result);
+
+}  // namespace hearth::cli

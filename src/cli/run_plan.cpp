@@ -1,0 +1,124 @@
+#include "cli/run_plan.h"
+
+#include "cli/register_settings.h"
+
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+namespace hearth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view usual_name = "default";
+
+// Without a file, one plain blueprint with a Python this machine has.
+settings::LoadedSettings built_in(const std::vector<std::string>& pythons) {
+  settings::LoadedSettings loaded;
+  blueprint::SandboxConfig config;
+  config.name = usual_name;
+  if (!pythons.empty()) config.python_version = pythons.front();
+  loaded.settings.sandboxes.push_back(std::move(config));
+  return loaded;
+}
+
+settings::LoadedSettings load(const RunOptions& options, const settings::Environment& environment,
+                              const std::vector<std::string>& pythons) {
+  std::optional<fs::path> named;
+  if (options.config) named = *options.config;
+  fs::path file;
+  try {
+    file = settings::find_settings_file(named, environment);
+  } catch (const Error&) {
+    if (named) throw;
+    return built_in(pythons);
+  }
+  return settings::load_settings(settings::read_settings_input(file, environment, {}));
+}
+
+std::string choose_sandbox(const settings::Settings& settings, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const blueprint::SandboxConfig& config : settings.sandboxes) names.push_back(config.name);
+  const std::string name = wanted.empty() ? std::string(usual_name) : wanted;
+  for (const std::string& known : names)
+    if (known == name) return name;
+  if (wanted.empty() && names.size() == 1) return names.front();
+  if (wanted.empty() && names.size() > 1)
+    throw Error("name one of the configuration's sandboxes with --sandbox");
+  throw registry::UnknownSandbox(name, names);
+}
+
+void apply(const RunOptions& options, blueprint::SandboxConfig& config) {
+  if (options.memory_mb) {
+    blueprint::ResourceLimits& limits = config.resource_limits;
+    limits.memory_mb = *options.memory_mb;
+    if (limits.memory_swap_mb > 0)
+      limits.memory_swap_mb = std::max(limits.memory_swap_mb, limits.memory_mb);
+  }
+  for (const blueprint::FileResource& mount : options.mounts) config.resources.push_back(mount);
+}
+
+registry::Tool named_tool(const std::string& file, const std::string& sandbox) {
+  blueprint::ToolConfig config;
+  config.name = fs::path(file).stem().string();
+  config.sandboxes = {sandbox};
+  return registry::tool_from_file(std::move(config), file);
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_megabytes(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(end, text.data() + text.size());
+  if (error != std::errc() || value <= 0 || value > (1 << 24)) return std::nullopt;
+  if (unit.empty() || unit == "M" || unit == "MB") return value;
+  if (unit == "G" || unit == "GB") return value * 1024;
+  return std::nullopt;
+}
+
+std::optional<blueprint::FileResource> parse_mount(const std::string& text) {
+  const std::size_t first = text.find(':');
+  if (first == std::string::npos || first == 0) return std::nullopt;
+  const std::size_t second = text.find(':', first + 1);
+  blueprint::FileResource resource;
+  resource.host_path = fs::absolute(text.substr(0, first)).lexically_normal().string();
+  resource.container_path = text.substr(first + 1, second - first - 1);
+  if (second != std::string::npos) {
+    const std::string mode = text.substr(second + 1);
+    if (mode != "ro" && mode != "rw") return std::nullopt;
+    resource.read_only = mode == "ro";
+  }
+  return resource;
+}
+
+RunPlan make_run_plan(const RunOptions& options, const settings::Environment& environment,
+                      const std::vector<std::string>& pythons) {
+  settings::LoadedSettings loaded = load(options, environment, pythons);
+  RunPlan plan;
+  plan.sandbox = choose_sandbox(loaded.settings, options.sandbox);
+  for (blueprint::SandboxConfig& config : loaded.settings.sandboxes)
+    if (config.name == plan.sandbox) apply(options, config);
+  plan.registry = register_settings(loaded);
+  std::vector<registry::Tool> tools;
+  for (const std::string& file : options.tools) tools.push_back(named_tool(file, plan.sandbox));
+  if (!tools.empty()) plan.registry.register_tools(std::move(tools));
+  plan.settings = std::move(loaded.settings);
+  return plan;
+}
+
+std::string state_directory(const settings::Settings& settings,
+                            const settings::Environment& environment, bool is_root) {
+  const bool configured = settings.state.dir != settings::StateSettings{}.dir;
+  if (is_root || configured) return settings.state.dir;
+  const auto value = [&](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string() : found->second;
+  };
+  if (!value("XDG_STATE_HOME").empty()) return value("XDG_STATE_HOME") + "/hearth";
+  if (!value("HOME").empty()) return value("HOME") + "/.local/state/hearth";
+  return settings.state.dir;
+}
+
+}  // namespace hearth::cli

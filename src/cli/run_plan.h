@@ -1,0 +1,51 @@
+// cli/run_plan.h: which sandbox `hearth run` needs, decided from the configuration and the command
+// line before anything is built or started.
+#pragma once
+
+#include "registry/tool_registry.h"
+#include "settings/load.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth::cli {
+
+struct RunOptions {
+  std::vector<std::string> files{};  // "-" is standard input
+  std::optional<std::string> config{};
+  std::string sandbox{};  // empty: `default`, or the only one there is
+  std::optional<double> timeout_seconds{};
+  std::optional<std::int64_t> memory_mb{};
+  std::map<std::string, std::string> env{};
+  std::vector<blueprint::FileResource> mounts{};
+  std::vector<std::string> tools{};  // files
+  bool interactive = false;
+  bool as_json = false;
+  bool quiet = false;
+  bool allow_degraded = false;
+};
+
+// "512", "512M", "2G"; nothing if it is none.
+std::optional<std::int64_t> parse_megabytes(const std::string& text);
+// HOST:PATH or HOST:PATH:rw
+std::optional<blueprint::FileResource> parse_mount(const std::string& text);
+
+struct RunPlan {
+  settings::Settings settings{};
+  registry::ToolRegistry registry{};
+  std::string sandbox{};
+};
+
+// SettingsError, ConfigError, ToolError, UnknownSandbox or Error, each with a message for people.
+// `pythons`: the versions there are, best first, for when no configuration says which.
+RunPlan make_run_plan(const RunOptions& options, const settings::Environment& environment,
+                      const std::vector<std::string>& pythons);
+
+// Where environments are kept: as configured, but not where only root may write.
+std::string state_directory(const settings::Settings& settings,
+                            const settings::Environment& environment, bool is_root);
+
+}  // namespace hearth::cli

@@ -1,0 +1,65 @@
+// cli/run_session.h: everything `hearth run` starts, on one loop, and its end in order.
+#pragma once
+
+#include "async/task.h"
+#include "cli/run_output.h"
+#include "cli/run_plan.h"
+#include "execution/script_executor.h"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace hearth::builder {
+class NativeBuilder;
+}
+namespace hearth::native {
+class NativeSource;
+}
+namespace hearth::backend {
+class Sandbox;
+}
+
+namespace hearth::cli {
+
+class RunSession {
+ public:
+  using OnLine = std::function<void(const std::string&)>;
+
+  // `plan`, `options` and `output` must outlive it.
+  RunSession(asio::any_io_executor executor, const RunPlan& plan, const RunOptions& options,
+             settings::Environment environment, RunOutput& output);
+  ~RunSession();
+
+  // Builds the environment and starts its zygote. CannotSandbox, BuildError, PythonNotFound,
+  // SpawnError.
+  Task<> open(OnLine on_build_line);
+  // One script in a sandbox of its own. Returns the exit code.
+  Task<int> run_script(std::string script, std::string name);
+  // One step in the sandbox all steps share.
+  Task<int> run_step(std::string script);
+  // Asks the script that runs to end; the second time, ends it.
+  Task<> interrupt();
+  Task<> close();
+
+ private:
+  Task<int> run_in(backend::Sandbox& sandbox, std::string script, std::string name);
+  wire::RunRequest request_for(std::string script) const;
+  std::map<std::string, std::string> secrets() const;
+
+  asio::any_io_executor executor_;
+  const RunPlan& plan_;
+  const RunOptions& options_;
+  settings::Environment environment_;
+  RunOutput& output_;
+  std::unique_ptr<builder::NativeBuilder> builder_;
+  std::unique_ptr<native::NativeSource> source_;
+  std::unique_ptr<backend::Sandbox> shared_;  // of the steps
+  execution::ScriptExecutor* running_ = nullptr;
+  backend::Sandbox* running_in_ = nullptr;
+  bool interrupted_ = false;
+};
+
+}  // namespace hearth::cli
