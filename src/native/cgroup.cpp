@@ -116,6 +116,10 @@ void remove_leftovers(const std::vector<fs::path>& bases) {
   }
 }
 
+std::string name_of(const fs::path& directory) {
+  return (directory.parent_path().filename() / directory.filename()).string();
+}
+
 class CgroupV1 : public Cgroup {
  public:
   CgroupV1(const std::vector<fs::path>& instance, const std::string& id,
@@ -163,7 +167,8 @@ class CgroupV1 : public Cgroup {
     usage.cpu_seconds = static_cast<double>(number_in(directories_[2] / "cpuacct.usage")) / 1e9;
     return usage;
   }
-  const std::vector<fs::path>& directories() const override { return directories_; }
+  std::string name() const override { return name_of(directories_.front()); }
+  std::vector<std::string> controllers() const override { return {"memory", "pids", "cpu"}; }
 
  private:
   const fs::path& memory() const { return directories_[0]; }
@@ -211,7 +216,8 @@ class CgroupV2 : public Cgroup {
         static_cast<double>(value_of(read_value(path() / "cpu.stat"), "usage_usec")) / 1e6;
     return usage;
   }
-  const std::vector<fs::path>& directories() const override { return directories_; }
+  std::string name() const override { return name_of(directories_.front()); }
+  std::vector<std::string> controllers() const override { return {""}; }
 
  private:
   const fs::path& path() const { return directories_[0]; }

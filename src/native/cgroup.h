@@ -44,8 +44,10 @@ class Cgroup {
   virtual std::vector<os::UniqueFd> open_for_joining() const = 0;
   virtual bool memory_limit_hit() const = 0;
   virtual backend::SandboxUsage usage() const = 0;
-  // The directories, for comparison with what the kernel says of a process.
-  virtual const std::vector<std::filesystem::path>& directories() const = 0;
+  // How its path ends in every tree, as in `hearth-0a1b2c/3d4e5f`.
+  virtual std::string name() const = 0;
+  // As /proc/<pid>/cgroup names those trees; version 2's has no name.
+  virtual std::vector<std::string> controllers() const = 0;
 };
 
 // This process's part of the trees. Marked by a lock that the kernel releases when we end, however

@@ -1,6 +1,7 @@
 // What this machine offers for sandboxes, and the refusal to go on without.
 #include "base/log.h"
 #include "native/native_source.h"
+#include "native/posture.h"
 #include "native/seccomp_profile.h"
 #include "os/read_file.h"
 
@@ -28,10 +29,12 @@ std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& opti
   auto host = std::make_shared<NativeHost>();
   host->programs = find_programs();
   host->seccomp_filter = compile_seccomp_profile();
+  host->own_namespaces = observe_process(::getpid()).namespaces;
   if (::geteuid() == 0) host->uids.emplace();
   try {
-    host->cgroups = std::make_unique<CgroupTree>(find_cgroup_mounts(
-        os::read_file("/proc/self/mountinfo", max_proc_bytes), os::read_file("/proc/self/cgroup", max_proc_bytes)));
+    host->cgroups = std::make_unique<CgroupTree>(
+        find_cgroup_mounts(os::read_file("/proc/self/mountinfo", max_proc_bytes),
+                           os::read_file("/proc/self/cgroup", max_proc_bytes)));
   } catch (const Error& error) {
     host->degraded.push_back(std::string("no limits on memory, processes and CPU (") +
                              error.what() + ")");

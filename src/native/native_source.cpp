@@ -4,12 +4,14 @@
 #include "base/log.h"
 #include "native/native_sandbox.h"
 #include "native/pidfd.h"
+#include "native/posture.h"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <utility>
@@ -99,7 +101,26 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn() {
   auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, id, std::move(stream.ours),
                                                  std::move(parts));
   co_await sandbox->channel().await_ready(ready_limit);
+  check_posture(*sandbox, request.uid);
   co_return sandbox;
+}
+
+// Before anybody's code is in it: what the kernel says, not what was intended.
+void NativeSource::check_posture(const NativeSandbox& sandbox, uid_t uid) const {
+  ExpectedPosture expected;
+  expected.uid = host_->uids ? host_->uids->range().first + uid : ::geteuid();
+  expected.gid = host_->uids ? host_->uids->range().first + uid : ::getegid();
+  expected.no_groups = host_->uids.has_value();
+  expected.our_namespaces = host_->own_namespaces;
+  if (sandbox.cgroup() != nullptr) {
+    expected.cgroup = sandbox.cgroup()->name();
+    expected.controllers = sandbox.cgroup()->controllers();
+  }
+  const std::vector<std::string> found = differences_of_sandbox(pid_of(sandbox.pidfd()), expected);
+  if (found.empty()) return;
+  std::string words = "the sandbox is not what was asked for: ";
+  for (std::size_t i = 0; i < found.size(); ++i) words += (i == 0 ? "" : "; ") + found[i];
+  throw SpawnError(words, {});
 }
 
 void NativeSource::bury(Remains remains) {

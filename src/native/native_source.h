@@ -9,7 +9,9 @@
 #include "native/zygote.h"
 
 #include <chrono>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace hearth::native {
@@ -21,8 +23,11 @@ struct NativeHost {
   std::optional<UidRangeClaim> uids;    // as root
   std::unique_ptr<CgroupTree> cgroups;  // empty only with allow_degraded
   bool use_landlock = true;
+  std::map<std::string, std::string> own_namespaces;
   std::vector<std::string> degraded;  // what is missing, in words
 };
+
+class NativeSandbox;
 
 struct NativeHostOptions {
   bool allow_degraded = false;
@@ -57,6 +62,7 @@ class NativeSource : public backend::SandboxSource {
  private:
   Task<std::shared_ptr<Zygote>> running_zygote();
   Zygote::SandboxRequest request_for(uid_t uid) const;
+  void check_posture(const NativeSandbox& sandbox, uid_t uid) const;
 
   asio::any_io_executor executor_;
   std::shared_ptr<const NativeHost> host_;
