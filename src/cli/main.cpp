@@ -1,5 +1,6 @@
 // The program `hearth`. Each command is a file of its own beside this one.
 #include "cli/config_command.h"
+#include "cli/doctor_command.h"
 #include "cli/exit_code.h"
 #include "cli/run_command.h"
 
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   int result = exit_code::ok;
   hearth::cli::add_run_command(app, result);
   hearth::cli::add_config_command(app, result);
+  hearth::cli::add_doctor_command(app, result);
   try {
     app.parse(argc, argv);
     // Not require_subcommand(): that hides what a mistyped command was.

@@ -1,0 +1,39 @@
+// native/machine_facts.h: what this machine offers for sandboxes, looked up without changing
+// anything, and what follows from it.
+#pragma once
+
+#include "native/cgroup.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth::native {
+
+struct MachineFacts {
+  bool is_root = false;
+  std::string kernel{};                      // 6.1.0-18-amd64
+  std::map<std::string, bool> namespaces{};  // by their names in /proc/self/ns
+  long max_user_namespaces = 0;
+  std::optional<int> unprivileged_userns_clone{};  // a switch of Debian's kernels
+  std::optional<int> apparmor_restricts_userns{};  // one of Ubuntu's
+  CgroupMounts cgroups{};
+  std::string cgroup_problem{};  // why none can be made; empty: it can
+  int landlock_version = 0;      // 0: none
+  bool seccomp_filters = false;
+};
+// Makes and removes one empty cgroup: whether that works cannot be seen otherwise.
+MachineFacts gather_machine_facts();
+
+struct Finding {
+  enum class State { good, weak, missing };
+  std::string what{};
+  std::string found{};
+  State state = State::good;
+  std::string consequence{};  // of what is not good
+  std::string remedy{};       // a command or a sentence
+};
+std::vector<Finding> findings_of(const MachineFacts& facts);
+
+}  // namespace hearth::native

@@ -1,0 +1,71 @@
+#include "native/machine_facts.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace hearth::native;
+using State = Finding::State;
+
+namespace {
+
+MachineFacts good_machine() {
+  MachineFacts facts;
+  facts.is_root = true;
+  facts.kernel = "6.1.0-18-amd64";
+  for (const char* name : {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"})
+    facts.namespaces[name] = true;
+  facts.max_user_namespaces = 1000;
+  facts.cgroups.version = CgroupMounts::Version::v2;
+  facts.landlock_version = 2;
+  facts.seccomp_filters = true;
+  return facts;
+}
+
+Finding about(const std::string& what, const MachineFacts& facts) {
+  for (const Finding& finding : findings_of(facts))
+    if (finding.what == what) return finding;
+  FAIL("nothing is said about " << what);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("on a good machine nothing is missing") {
+  for (const Finding& finding : findings_of(good_machine())) {
+    CAPTURE(finding.what);
+    CHECK(finding.state == State::good);
+  }
+}
+
+TEST_CASE("whatever is missing comes with its consequence and a remedy") {
+  MachineFacts facts = good_machine();
+  facts.is_root = false;
+  facts.kernel = "5.10.0";
+  facts.namespaces["net"] = false;
+  facts.apparmor_restricts_userns = 1;
+  facts.cgroup_problem = "no right";
+  facts.landlock_version = 1;
+  facts.seccomp_filters = false;
+  int bad = 0;
+  for (const Finding& finding : findings_of(facts)) {
+    if (finding.state == State::good) continue;
+    ++bad;
+    CAPTURE(finding.what);
+    CHECK(!finding.consequence.empty());
+    CHECK(!finding.remedy.empty());
+  }
+  CHECK(bad == 7);
+}
+
+TEST_CASE("the remedy fits the machine") {
+  MachineFacts facts = good_machine();
+  facts.cgroup_problem = "no right";
+  CHECK(about("cgroups", facts).remedy == "systemd-run --scope -p Delegate=yes hearth ...");
+  facts.is_root = false;
+  CHECK(about("cgroups", facts).remedy == "systemd-run --user --scope -p Delegate=yes hearth ...");
+  facts.unprivileged_userns_clone = 0;
+  CHECK(about("user namespaces", facts).remedy == "sysctl -w kernel.unprivileged_userns_clone=1");
+  facts.is_root = true;
+  CHECK(about("user namespaces", facts).state == State::good);
+}
