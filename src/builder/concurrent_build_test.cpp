@@ -73,8 +73,9 @@ int exit_code_of(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-Task<> ensure_into(NativeBuilder& builder, std::vector<Environment>& results) {
-  results.push_back(co_await builder.ensure_sandbox("box"));
+Task<> ensure_into(NativeBuilder& builder, std::vector<Environment>& results,
+                   std::string name = "box") {
+  results.push_back(co_await builder.ensure_sandbox(std::move(name)));
 }
 
 // Two callers of one builder, whose loop turns in a thread of its own.
@@ -95,6 +96,10 @@ class TwoCallers {
     asio::post(loop_, [&] { signals_.at(caller).emit(asio::cancellation_type::terminal); });
     cancelled_.acquire();
   }
+  // Asks for another one beside.
+  void ensure(const std::string& name) {
+    asio::co_spawn(loop_, ensure_into(builder_, others_, name), asio::use_future).get();
+  }
   std::vector<Environment> results() {
     thread_.join();
     return results_;
@@ -106,6 +111,7 @@ class TwoCallers {
   std::array<asio::cancellation_signal, 2> signals_;
   std::counting_semaphore<2> cancelled_{0};
   std::vector<Environment> results_;
+  std::vector<Environment> others_;
   std::thread thread_;
 };
 
@@ -192,4 +198,15 @@ TEST_CASE("a caller that is cancelled leaves the build to the others") {
   fs::remove(fixture.slow());
   CHECK(callers.results().size() == 1);
   CHECK(fixture.builds() == 1);
+}
+
+TEST_CASE("an environment that is there does not wait behind the builds of others") {
+  SlowFixture fixture;
+  fixture.add_sandbox({}, "other");
+  fixture.ensure("other");
+  fixture.options.parallel_builds = 1;
+  TwoCallers callers(fixture);
+  callers.ensure("other");
+  fs::remove(fixture.slow());
+  CHECK(callers.results().size() == 2);
 }

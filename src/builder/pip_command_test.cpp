@@ -43,6 +43,7 @@ TEST_CASE("of the caller's variables only those pass that do not change what is 
   const auto variables = build_variables({}, "/build/home");
   CHECK(has(variables, "https_proxy=http://proxy:3128"));
   CHECK(has(variables, "HOME=/build/home"));
+  CHECK(has(variables, "PIP_CONFIG_FILE=/dev/null"));
   for (const std::string& variable : variables) {
     CHECK(variable.find("elsewhere") == std::string::npos);
     CHECK(variable.find("/somewhere") == std::string::npos);
