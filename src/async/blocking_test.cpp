@@ -7,8 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
+#include <semaphore>
 #include <string>
 #include <thread>
 
@@ -18,10 +17,9 @@ using namespace std::chrono_literals;
 namespace {
 
 void wait_for_stop(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any asked;
-  std::unique_lock lock(mutex);
-  asked.wait(lock, stop, [] { return false; });
+  std::binary_semaphore asked(0);
+  const std::stop_callback on_stop(stop, [&asked] { asked.release(); });
+  asked.acquire();
 }
 
 struct NoDefault {

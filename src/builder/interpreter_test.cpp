@@ -16,7 +16,6 @@ namespace {
 // With an interpreter of its own, a copy without pip.
 struct InterpreterFixture : Fixture {
   InterpreterFixture() {
-    usual = options.build.python_directories;
     const Python original = find_python(python, usual);
     const os::ProgramResult made = os::run_program(
         {.program = original.executable,
@@ -32,7 +31,7 @@ struct InterpreterFixture : Fixture {
     return *manifest;
   }
 
-  std::vector<fs::path> usual;
+  std::vector<fs::path> usual = usual_python_directories();
 };
 
 }  // namespace

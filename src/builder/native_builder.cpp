@@ -5,25 +5,25 @@
 namespace hearth::builder {
 
 NativeBuilder::NativeBuilder(asio::any_io_executor loop, const registry::ToolRegistry& registry,
-                             NativeBuilderOptions options)
+                             const NativeBuilderOptions& options)
     : registry_(registry),
-      options_(std::move(options.build)),
+      options_(options.build),
       builds_(std::move(loop), options.parallel_builds) {}
 
-BuildPlan NativeBuilder::plan_of(const std::string& name) const {
+BuildPlan NativeBuilder::plan_of(std::string name) const {
   const blueprint::SandboxConfig& config = registry_.sandbox(name);
-  BuildPlan plan{.sandbox = name,
-                 .checksum = registry_.sandbox_checksum(name),
+  BuildPlan plan{.checksum = registry_.sandbox_checksum(name),
                  .python_version = config.python_version,
                  .packages = registry_.packages_of(name),
                  .preload = config.preload};
   for (const registry::Tool* tool : registry_.tools_of(name))
     plan.tools.push_back({tool->config.name, tool->source});
+  plan.sandbox = std::move(name);
   return plan;
 }
 
 Task<Environment> NativeBuilder::ensure_sandbox(std::string name, OnProgress on_line) {
-  const BuildPlan plan = plan_of(name);
+  const BuildPlan plan = plan_of(std::move(name));
   auto look = [&plan, this](const std::stop_token&) { return find_environment(plan, options_); };
   std::optional<Environment> found = co_await on_worker(looks_, std::move(look));
   if (found) co_return std::move(*found);

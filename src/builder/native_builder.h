@@ -24,14 +24,14 @@ class NativeBuilder {
 
   // `registry` must outlive this.
   NativeBuilder(asio::any_io_executor loop, const registry::ToolRegistry& registry,
-                NativeBuilderOptions options);
+                const NativeBuilderOptions& options);
 
   // UnknownSandbox, PythonNotFound, BuildError with the log, OsError with a path. A caller that is
   // cancelled leaves the build to others that wait for it; without any, it is killed.
   Task<Environment> ensure_sandbox(std::string name, OnProgress on_line = {});
 
  private:
-  BuildPlan plan_of(const std::string& name) const;
+  BuildPlan plan_of(std::string name) const;
 
   const registry::ToolRegistry& registry_;
   BuildOptions options_;

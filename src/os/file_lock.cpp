@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
+#include <semaphore>
 
 namespace hearth::os {
 namespace {
@@ -35,14 +34,13 @@ std::optional<FileLock> FileLock::try_acquire(const std::filesystem::path& path)
   return FileLock(std::move(file));
 }
 
-std::optional<FileLock> FileLock::acquire(const std::filesystem::path& path, std::stop_token stop) {
+std::optional<FileLock> FileLock::acquire(const std::filesystem::path& path,
+                                          const std::stop_token& stop) {
   UniqueFd file = open_lock(path);
-  std::mutex mutex;
-  std::condition_variable_any asked;
-  std::unique_lock lock(mutex);
+  std::binary_semaphore asked(0);
+  const std::stop_callback on_stop(stop, [&asked] { asked.release(); });
   while (!try_flock(file, path)) {
-    asked.wait_for(lock, stop, std::chrono::milliseconds(50), [] { return false; });
-    if (stop.stop_requested()) return std::nullopt;
+    if (asked.try_acquire_for(std::chrono::milliseconds(50))) return std::nullopt;
   }
   return FileLock(std::move(file));
 }

@@ -18,7 +18,8 @@ class FileLock {
   static std::optional<FileLock> try_acquire(const std::filesystem::path& path);
   // Waits, looking twenty times a second: flock itself could not be told to give up. Nothing when
   // asked to stop.
-  static std::optional<FileLock> acquire(const std::filesystem::path& path, std::stop_token stop);
+  static std::optional<FileLock> acquire(const std::filesystem::path& path,
+                                         const std::stop_token& stop);
 
   // Whether the file still stands where it was when it was opened.
   bool is_still_at(const std::filesystem::path& path) const;
