@@ -14,6 +14,8 @@
 #include "os/read_file.h"
 
 #include <CLI/CLI.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -56,11 +58,16 @@ std::vector<std::string> python_versions() {
   return versions;
 }
 
-Task<> pass_interrupts(RunSession& session) {
+// A script gets its KeyboardInterrupt; while there is none, everything else is given up.
+Task<> pass_interrupts(RunSession& session, asio::cancellation_signal& give_up) {
   asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
   while (true) {
     co_await signals.async_wait(asio::use_awaitable);
-    co_await session.interrupt();
+    if (session.is_running()) {
+      co_await session.interrupt();
+    } else {
+      give_up.emit(asio::cancellation_type::terminal);
+    }
   }
 }
 
@@ -102,6 +109,7 @@ Task<> run_and_close(RunSession& session, const RunOptions& options, std::string
   } catch (...) {
     failure = std::current_exception();
   }
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   co_await session.close();
   loop.stop();
 }
@@ -126,8 +134,10 @@ int run(const RunOptions& options, const settings::Environment& environment) {
       state_directory(plan.settings, environment, ::geteuid() == 0) + "/history";
   int code = exit_code::failure;
   std::exception_ptr failure;
-  asio::co_spawn(loop, pass_interrupts(session), rethrow);
-  asio::co_spawn(loop, run_and_close(session, options, history, loop, code, failure), rethrow);
+  asio::cancellation_signal give_up;
+  asio::co_spawn(loop, pass_interrupts(session, give_up), rethrow);
+  asio::co_spawn(loop, run_and_close(session, options, history, loop, code, failure),
+                 asio::bind_cancellation_slot(give_up.slot(), rethrow));
   loop.run();
   rethrow(failure);
   return code;
@@ -154,6 +164,9 @@ int run_or_complain(const RunOptions& options) try {
   for (const settings::Diagnostic& diagnostic : error.diagnostics)
     std::cerr << settings::render(diagnostic, false) << '\n';
   return exit_code::invalid_input;
+} catch (const boost::system::system_error& error) {
+  if (error.code() != asio::error::operation_aborted) throw;
+  return complain("interrupted", exit_code::interrupted);
 } catch (const Error& error) {
   return complain(error.what(), exit_code::invalid_input);
 }
@@ -182,7 +195,9 @@ void add_options(CLI::App& command, RawOptions& raw) {
     command.add_option(names, into, what)->type_name(type)->allow_extra_args(false);
   };
   repeated("-e,--env", raw.env, "A variable for the script; without a value, ours", "NAME[=VALUE]");
-  repeated("--mount", raw.mounts, "A file or directory to show inside, read-only unless :rw",
+  repeated("--mount", raw.mounts,
+           "A file or directory to show inside, read-only unless :rw; its permissions hold, and a "
+           "sandbox is an ordinary user",
            "HOST:PATH[:rw]");
   repeated("--tool", options.tools, "A Python file whose functions scripts may call", "FILE");
   command.add_flag("-i,--interactive", options.interactive,

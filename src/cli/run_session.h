@@ -40,6 +40,7 @@ class RunSession {
   Task<int> run_script(std::string script, std::string name);
   // One step in the sandbox all steps share.
   Task<int> run_step(std::string script);
+  bool is_running() const { return running_ != nullptr; }
   // Asks the script that runs to end; the second time, ends it.
   Task<> interrupt();
   Task<> close();

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""`hearth run` as a person or a program meets it: exit codes, what goes where, Ctrl-C. Argument: the hearth program."""
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HEARTH = os.path.abspath(sys.argv.pop())
+PATIENCE_SECONDS = 60
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        os.chmod(self.folder.name, 0o755)  # what is mounted keeps its permissions, and a sandbox is nobody
+
+    def file(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def run_hearth(self, *arguments, script=""):
+        return subprocess.run(
+            [HEARTH, "run", *arguments],
+            input=script,
+            cwd=self.folder.name,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+            timeout=PATIENCE_SECONDS,
+        )
+
+    def test_output_goes_where_it_belongs(self):
+        done = self.run_hearth(script="import sys\nprint('out')\nprint('err', file=sys.stderr)\nemit_result({'a': 1})")
+        self.assertEqual((done.returncode, done.stdout), (0, 'out\n{"a": 1}\n'), done.stderr)
+        self.assertTrue(done.stderr.startswith("err\nok - in "), done.stderr)
+
+    def test_exit_codes_tell_the_verdict(self):
+        for script, options, code in (
+            ("1/0", [], 1),
+            ("import sys; sys.exit(3)", [], 1),
+            ("while True: pass", ["--timeout", "0.3"], 124),
+            ("x = bytearray(1 << 30)", ["--memory", "64M"], 137),
+            ("import os; os.kill(os.getpid(), 9)", [], 137),
+            ("import os; os.kill(os.getpid(), 11)", [], 139),
+            ("print('x' * 10_000_000)", [], 1),
+        ):
+            done = self.run_hearth("-q", *options, script=script)
+            self.assertEqual(done.returncode, code, (script, done.stderr))
+
+    def test_bad_usage_and_configuration_are_2(self):
+        for arguments in (["nothing.py"], ["--memory", "much", "a"], ["--mount", "x", "a"], ["--bogus"], ["-s", "nope"]):
+            done = self.run_hearth(*arguments, script="1")
+            self.assertEqual(done.returncode, 2, (arguments, done.stderr))
+            self.assertNotEqual(done.stderr, "")
+
+    def test_each_file_has_a_sandbox_of_its_own(self):
+        one = self.file("one.py", "open('/tmp/mark', 'w').close()")
+        two = self.file("two.py", "import os; print(os.listdir('/tmp'), os.listdir('/workspace'))")
+        done = self.run_hearth(one, two)
+        self.assertEqual((done.returncode, done.stdout), (0, "[] []\n"), done.stderr)
+        self.assertEqual(self.run_hearth(self.file("bad.py", "1/0"), two, "-q").returncode, 1)
+
+    def test_json_has_one_event_a_line_and_the_verdict_last(self):
+        done = self.run_hearth("--json", script="print('hi')\nemit_result([1])")
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        kinds = [event["type"] for event in events]
+        self.assertEqual(kinds, ["stdout", "final_result", "script_done", "verdict"])
+        self.assertEqual((events[-1]["verdict"], done.stderr), ("ok", ""))
+
+    def test_variables_mounts_and_tools(self):
+        self.file("data.txt", "mounted")
+        tool = self.file("shout.py", "def shout(text):\n    return text.upper()\n")
+        script = "import os\nprint(os.environ['A'], open('/data/data.txt').read(), shout('loud'))"
+        done = self.run_hearth("-e", "A=b", "--mount", self.folder.name + ":/data", "--tool", tool, script=script)
+        self.assertEqual((done.returncode, done.stdout), (0, "b mounted LOUD\n"), done.stderr)
+
+    def test_a_tool_that_does_not_load_is_named(self):
+        tool = self.file("broken.py", "raise ValueError('at import')\n")
+        done = self.run_hearth("--tool", tool, script="1")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("ValueError: at import", done.stderr)
+
+    def test_a_mount_is_read_only_unless_said_otherwise(self):
+        folder = os.path.join(self.folder.name, "shared")
+        os.mkdir(folder)
+        os.chmod(folder, 0o777)
+        script = "open('/data/made', 'w').write('inside')"
+        done = self.run_hearth("-q", "--mount", folder + ":/data", script=script)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Read-only file system", done.stderr)
+        done = self.run_hearth("--mount", folder + ":/data:rw", script=script)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(os.path.join(folder, "made")) as made:
+            self.assertEqual(made.read(), "inside")
+
+    def test_secrets_come_from_where_the_configuration_says(self):
+        self.file("key", "from a file\n")
+        config = self.file(
+            "hearth.toml",
+            '[secrets]\nAPI_KEY = { file = "key" }\n[[sandbox]]\nname = "only"\nsecrets = ["API_KEY", "OTHER"]\n',
+        )
+        script = "import os; print(os.environ['API_KEY'], os.environ['OTHER'])"
+        done = subprocess.run(
+            [HEARTH, "run", "-c", config],
+            input=script,
+            env={**os.environ, "OTHER": "from the environment"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+            timeout=PATIENCE_SECONDS,
+        )
+        self.assertEqual((done.returncode, done.stdout), (0, "from a file from the environment\n"), done.stderr)
+        missing = self.run_hearth("-c", config, script=script)
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn("OTHER", missing.stderr)
+
+    def test_steps_share_their_variables(self):
+        done = self.run_hearth("-i", script="x = 20\ndef f():\n  return x + 1\n\n1/0\nf() * 2\n")
+        self.assertEqual((done.returncode, done.stdout), (0, "42\n"), done.stderr)
+        self.assertIn("ZeroDivisionError", done.stderr)
+
+    def test_ctrl_c_ends_the_script_and_leaves_nothing(self):
+        process = subprocess.Popen(
+            [HEARTH, "run", "-"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+        )
+        process.stdin.write("import time\nprint('started', flush=True)\ntime.sleep(1000)")
+        process.stdin.close()
+        self.assertEqual(process.stdout.readline(), "started\n")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(PATIENCE_SECONDS), 130)
+        self.assertIn("KeyboardInterrupt", process.stderr.read())
+        process.stdout.close()
+        process.stderr.close()
+
+    def test_ctrl_c_before_the_script_runs_ends_everything(self):
+        tool = self.file("slow.py", "import time\ntime.sleep(1000)\n")
+        process = subprocess.Popen([HEARTH, "run", "--tool", tool, "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(b"1")
+        process.stdin.close()
+        while not self.has_child(process.pid):
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(PATIENCE_SECONDS), 130)
+        process.stderr.close()
+
+    @staticmethod
+    def has_child(pid):
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+            for child in file.read().split():
+                try:
+                    with open("/proc/%s/comm" % child) as comm:
+                        if comm.read() == "hearth-launcher\n":
+                            return True
+                except OSError:
+                    pass
+        return False
+
+    def test_the_prompt_on_a_terminal(self):
+        master, slave = pty.openpty()
+        home = self.folder.name
+        env = {**os.environ, "HOME": home, "TERM": "dumb", "XDG_STATE_HOME": home}
+        process = subprocess.Popen([HEARTH, "run", "-i"], stdin=slave, stdout=slave, stderr=slave, env=env)
+        os.close(slave)
+        seen = b""
+        for line, answer in ((b"6 * 7\n", b"42\r\n"), (b"for i in range(2): print('n', i)\n\n", b"n 1\r\n"), (b"\x04", None)):
+            while b">>> " not in seen:
+                seen += self.read_some(master)
+            seen = b""
+            os.write(master, line)
+            while answer is not None and answer not in seen:
+                seen += self.read_some(master)
+            if answer is not None:
+                seen = seen[seen.index(answer) :]
+        self.assertEqual(process.wait(PATIENCE_SECONDS), 0)
+        os.close(master)
+
+    def read_some(self, master):
+        ready, _, _ = select.select([master], [], [], PATIENCE_SECONDS)
+        self.assertTrue(ready, "nothing came from the terminal")
+        return os.read(master, 4096)
+
+
+if __name__ == "__main__":
+    unittest.main()
