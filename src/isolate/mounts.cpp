@@ -66,7 +66,7 @@ bool mount_proc() {
                            "/proc/sched_debug", "/proc/kallsyms", "/proc/kmsg",
                            "/proc/latency_stats", "/proc/interrupts", "/proc/config.gz"})
     if (!hide(path)) return fail("hide files of /proc");
-  for (const char* path : {"/proc/acpi", "/proc/scsi", "/proc/asound"})
+  for (const char* path : {"/proc/acpi", "/proc/scsi", "/proc/asound", "/proc/pressure"})
     if (!hide_directory(path)) return fail("hide directories of /proc");
   for (const char* path :
        {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"})
