@@ -30,7 +30,10 @@ std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& opti
   host->programs = find_programs();
   host->seccomp_filter = compile_seccomp_profile();
   host->own_namespaces = observe_process(::getpid()).namespaces;
-  if (::geteuid() == 0) host->uids.emplace();
+  if (::geteuid() == 0) {
+    host->uids.emplace();
+    host->free_uids = std::make_shared<UidPool>(host->uids->range());
+  }
   try {
     host->cgroups = std::make_unique<CgroupTree>(
         find_cgroup_mounts(os::read_file("/proc/self/mountinfo", max_proc_bytes),

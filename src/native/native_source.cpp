@@ -51,9 +51,7 @@ NativeSource::NativeSource(const asio::any_io_executor& executor,
       host_(std::move(host)),
       config_(std::move(config)),
       environment_(std::move(environment)),
-      background_(executor) {
-  if (host_->uids) uids_ = std::make_shared<UidPool>(host_->uids->range());
-}
+      background_(executor) {}
 
 NativeSource::~NativeSource() = default;
 
@@ -87,7 +85,7 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn() {
   Remains parts;
   parts.zygote = co_await running_zygote();
   const std::string id = random_id();
-  if (uids_) parts.uid = UidPool::take(uids_);
+  if (host_->free_uids) parts.uid = UidPool::take(host_->free_uids);
   if (host_->cgroups)
     parts.cgroup = host_->cgroups->make(id.substr(0, 12), cgroup_limits(config_.resource_limits));
   StreamPair stream = stream_pair();

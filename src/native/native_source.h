@@ -21,6 +21,7 @@ struct NativeHost {
   Programs programs;
   os::UniqueFd seccomp_filter;
   std::optional<UidRangeClaim> uids;    // as root
+  std::shared_ptr<UidPool> free_uids;   // those of `uids`, for the sandboxes of all sources
   std::unique_ptr<CgroupTree> cgroups;  // empty only with allow_degraded
   bool use_landlock = true;
   std::map<std::string, std::string> own_namespaces;
@@ -68,7 +69,6 @@ class NativeSource : public backend::SandboxSource {
   std::shared_ptr<const NativeHost> host_;
   blueprint::SandboxConfig config_;
   Environment environment_;
-  std::shared_ptr<UidPool> uids_;
   std::shared_ptr<Zygote> zygote_;
   Mutex starting_;
   TaskGroup background_;

@@ -21,8 +21,9 @@ class UidRangeClaim {
   os::UniqueFd mark_;  // a socket's name, which the kernel frees when we end
 };
 
-// Users of one zygote, by their numbers inside its namespace. A number is given out again only when
-// nothing of its last sandbox is left.
+// The users of a range, by their numbers inside a zygote's namespace. One pool for all zygotes that
+// share the range: they give the same numbers to the same users. A number is given out again only
+// when nothing of its last sandbox is left.
 class UidPool {
  public:
   explicit UidPool(const UidRange& range);
