@@ -1,0 +1,251 @@
+// Who a script is: nobody, alone, and without a right to anything.
+#include "native/native_sandbox.h"
+#include "native/pidfd.h"
+#include "tests/support/in_sandbox.h"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <vector>
+
+using namespace hearth;
+using namespace hearth::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const native::NativeSandbox& native_part(const backend::Sandbox& sandbox) {
+  return dynamic_cast<const native::NativeSandbox&>(sandbox);
+}
+
+// As this process's /proc numbers them.
+std::vector<pid_t> processes_of(const backend::Sandbox& sandbox) {
+  const native::Cgroup* group = native_part(sandbox).cgroup();
+  REQUIRE(group != nullptr);
+  std::vector<pid_t> pids;
+  std::ifstream list(group->directories().front() / "cgroup.procs");
+  for (pid_t pid = 0; list >> pid;) pids.push_back(pid);
+  return pids;
+}
+
+std::string status_line(pid_t pid, const std::string& key) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(key + ":")) return line.substr(key.size() + 1);
+  return {};
+}
+
+std::set<unsigned> numbers_in(const std::string& text) {
+  std::istringstream words(text);
+  std::set<unsigned> numbers;
+  for (unsigned number = 0; words >> number;) numbers.insert(number);
+  return numbers;
+}
+
+// Real, effective, saved and file system user and group of all its processes.
+std::set<unsigned> host_ids_of(const backend::Sandbox& sandbox) {
+  std::set<unsigned> ids;
+  for (const pid_t pid : processes_of(sandbox)) {
+    ids.merge(numbers_in(status_line(pid, "Uid")));
+    ids.merge(numbers_in(status_line(pid, "Gid")));
+  }
+  return ids;
+}
+
+bool is_harmless(const fs::path& descriptor) {
+  std::error_code gone;
+  const std::string target = fs::read_symlink(descriptor, gone);
+  if (gone) return true;
+  // Init asks the kernel for its children, in the sandbox's own /proc.
+  for (const std::string kind : {"socket:[", "pipe:[", "anon_inode:", "/proc/1/task/1/children"})
+    if (target.starts_with(kind)) return true;
+  struct stat info{};
+  return ::stat(descriptor.c_str(), &info) == 0 && S_ISCHR(info.st_mode) &&
+         info.st_rdev == makedev(1, 3);
+}
+
+}  // namespace
+
+TEST_CASE("no process of a sandbox has a capability or can gain one") {
+  const std::string seen = printed(R"py(
+import ctypes, os
+libc = ctypes.CDLL(None)
+seen = set()
+for name in os.listdir('/proc'):
+    if name.isdigit():
+        for line in open('/proc/%s/status' % name):
+            if line.startswith(('Cap', 'NoNewPrivs', 'Seccomp')): seen.add(' '.join(line.split()))
+for line in sorted(seen): print(line)
+print('securebits', hex(libc.prctl(27, 0, 0, 0, 0)))
+)py");
+  CHECK(seen ==
+        "CapAmb: 0000000000000000\n"
+        "CapBnd: 0000000000000000\n"
+        "CapEff: 0000000000000000\n"
+        "CapInh: 0000000000000000\n"
+        "CapPrm: 0000000000000000\n"
+        "NoNewPrivs: 1\n"
+        "Seccomp: 2\n"
+        "Seccomp_filters: 1\n"
+        "securebits 0xef\n");
+}
+
+TEST_CASE("inside, a script is user 1000 of a namespace that knows nobody else") {
+  CHECK(printed(R"py(
+import os, pwd, getpass
+print(os.getresuid(), os.getresgid(), os.getgroups())
+print(pwd.getpwuid(os.getuid()).pw_name, getpass.getuser(), os.path.expanduser('~'))
+for path in ('/proc/self/uid_map', '/proc/self/gid_map'):
+    lines = open(path).read().splitlines()
+    print(len(lines), lines[0].split()[0], lines[0].split()[2])
+print(open('/proc/self/setgroups').read().strip())
+for become in (os.setuid, os.setgid, lambda user: os.setgroups([user])):
+    for user in (0, 1, 65534):
+        try:
+            become(user)
+            print('became', user)
+        except OSError: pass
+)py") == "(1000, 1000, 1000) (1000, 1000, 1000) []\n"
+         "sandbox sandbox /workspace\n"
+         "1 1000 1\n"
+         "1 1000 1\n"
+         "deny\n");
+}
+
+TEST_CASE("every live sandbox has a user of its own on the host") {
+  if (::geteuid() != 0) return;  // one user has no others to give
+  NativeSandboxes one_environment;
+  NativeSandboxes other_environment;
+  std::vector<std::unique_ptr<backend::Sandbox>> live;
+  for (NativeSandboxes* sandboxes : {&one_environment, &one_environment, &other_environment})
+    live.push_back(sandboxes->spawn());
+  std::set<unsigned> all;
+  for (const auto& sandbox : live) {
+    const std::set<unsigned> ids = host_ids_of(*sandbox);
+    REQUIRE(ids.size() == 1);
+    CHECK(*ids.begin() >= 0x70000000);
+    CHECK(all.insert(*ids.begin()).second);
+    for (const pid_t pid : processes_of(*sandbox))
+      CHECK(numbers_in(status_line(pid, "Groups")).empty());
+  }
+}
+
+TEST_CASE("a sandbox consists of init, harness, worker and the holder of its memory") {
+  NativeSandboxes sandboxes;
+  const auto neighbour = sandboxes.spawn();
+  const auto sandbox = sandboxes.spawn();
+  CHECK(printed(sandboxes, *sandbox, R"py(
+import os
+def status(pid): return dict(line.split(':\t', 1) for line in open('/proc/%d/status' % pid))
+for pid in sorted(int(name) for name in os.listdir('/proc') if name.isdigit()):
+    print(pid, status(pid)['PPid'].strip(), 'itself' if pid == os.getpid() else '')
+print(os.getsid(0) == os.getpid(), os.getpgrp() == os.getpid())
+)py") == "1 0 \n2 1 \n3 1 itself\n4 1 \nTrue True\n");
+}
+
+TEST_CASE("a script's descriptors are its streams and its two pipes") {
+  CHECK(printed(R"py(
+import os, stat
+for fd in range(2048):
+    try: info = os.fstat(fd)
+    except OSError: continue
+    kind = 'pipe' if stat.S_ISFIFO(info.st_mode) else os.readlink('/proc/self/fd/%d' % fd)
+    print(fd, kind, 'inherited' if os.get_inheritable(fd) else 'own')
+)py") == "0 /dev/null inherited\n1 pipe inherited\n2 pipe inherited\n3 pipe own\n4 pipe own\n");
+}
+
+TEST_CASE("no process of a sandbox holds a file or directory of the host") {
+  NativeSandboxes sandboxes;
+  const auto neighbour = sandboxes.spawn();
+  const auto sandbox = sandboxes.spawn();
+  printed(sandboxes, *sandbox, "pass");
+  const std::vector<pid_t> pids = processes_of(*sandbox);
+  CHECK(pids.size() >= 2);
+  for (const pid_t pid : pids) {
+    std::error_code gone;
+    for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd", gone)) {
+      std::error_code ignored;
+      CAPTURE(fs::read_symlink(entry.path(), ignored).string());
+      CHECK(is_harmless(entry.path()));
+    }
+  }
+}
+
+TEST_CASE("init and harness cannot be read, written, traced or robbed of descriptors") {
+  CHECK(printed(R"py(
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+PTRACE_ATTACH, PTRACE_SEIZE, PIDFD_OPEN, PIDFD_GETFD = 16, 0x4206, 434, 438
+for pid in (1, 2):
+    for name in ('mem', 'environ', 'maps', 'smaps', 'auxv', 'stack', 'syscall', 'root', 'cwd', 'exe',
+                 'ns/user', 'ns/mnt', 'map_files', 'fd', 'fdinfo', 'clear_refs', 'pagemap'):
+        path = '/proc/%d/%s' % (pid, name)
+        for attempt in ((lambda: open(path, 'rb').read(1)), (lambda: open(path, 'wb').write(b'1')),
+                        (lambda: os.readlink(path)), (lambda: os.listdir(path))):
+            try:
+                attempt()
+                print('reached', name, 'of', pid)
+            except (OSError, ValueError): pass
+    for fd in range(64):
+        try:
+            os.open('/proc/%d/fd/%d' % (pid, fd), os.O_RDWR)
+            print('opened descriptor', fd, 'of', pid)
+        except OSError: pass
+    for request in (PTRACE_ATTACH, PTRACE_SEIZE):
+        if libc.ptrace(request, pid, None, None) == 0: print('traced', pid)
+    handle = libc.syscall(PIDFD_OPEN, pid, 0)
+    for fd in range(32):
+        if libc.syscall(PIDFD_GETFD, handle, fd, 0) >= 0: print('took a descriptor of', pid)
+    buffer = ctypes.create_string_buffer(8)
+    vector = (ctypes.c_void_p * 2)(ctypes.addressof(buffer), 8)
+    remote = (ctypes.c_void_p * 2)(0x400000, 8)
+    if libc.process_vm_readv(pid, vector, 1, remote, 1, 0) > 0: print('read memory of', pid)
+print('done')
+)py") == "done\n");
+}
+
+TEST_CASE("a script's environment and directory are exactly the promised ones") {
+  CHECK(printed(R"py(
+import os, sys
+for name in sorted(os.environ): print(name + '=' + os.environ[name])
+print(os.getcwd(), sys.argv, sys.executable)
+print(oct(os.umask(0)))
+)py") == "HOME=/workspace\nLANG=C.UTF-8\nMPLBACKEND=Agg\nPATH=/usr/local/bin:/usr/bin:/bin\n"
+         "TMPDIR=/tmp\nUSER=sandbox\n/workspace ['/workspace/script.py'] " +
+             plain_environment().python.string() + "\n0o22\n");
+  // What the process was started with, before Python changed it.
+  CHECK(printed(R"py(
+print(sorted(entry.split('=')[0] for entry in open('/proc/self/environ').read().split('\0') if entry))
+)py") == "['HEARTH_CONTROL_FD', 'HEARTH_SECCOMP_FD', 'HOME', 'LANG', 'PATH', 'TMPDIR', 'USER']\n");
+}
+
+TEST_CASE("a script's limits are set and cannot be raised") {
+  CHECK(printed(R"py(
+import resource
+for name in ('CORE', 'NOFILE', 'MEMLOCK', 'SIGPENDING', 'MSGQUEUE', 'RTPRIO', 'NICE'):
+    which = getattr(resource, 'RLIMIT_' + name)
+    print(name, *resource.getrlimit(which))
+    soft, hard = resource.getrlimit(which)
+    try:
+        resource.setrlimit(which, (hard + 1, hard + 1))
+        print('raised', name)
+    except (OSError, ValueError): pass
+)py") == "CORE 0 0\nNOFILE 1024 1024\nMEMLOCK 65536 65536\nSIGPENDING 1024 1024\n"
+         "MSGQUEUE 0 0\nRTPRIO 0 0\nNICE 0 0\n");
+}
+
+TEST_CASE("when the machine's memory ends, a sandbox goes before anything unmarked") {
+  CHECK(printed(R"py(
+print(open('/proc/self/oom_score_adj').read().strip())
+try:
+    open('/proc/self/oom_score_adj', 'wb', 0).write(b'-1')
+    print('better than others')
+except OSError as error: print(error.strerror)
+)py") == "500\nPermission denied\n");
+}
