@@ -41,6 +41,9 @@ class Profile {
   void allow_if(const char* name, std::initializer_list<scmp_arg_cmp> conditions) {
     add(SCMP_ACT_ALLOW, name, conditions);
   }
+  void refuse_if(const char* name, std::initializer_list<scmp_arg_cmp> conditions) {
+    add(SCMP_ACT_ERRNO(EPERM), name, conditions);
+  }
 
   os::UniqueFd compile() const {
     os::UniqueFd file(::memfd_create("hearth-seccomp", MFD_CLOEXEC));
@@ -92,6 +95,8 @@ void allow_sockets(Profile& profile) {
 
 void allow_some_arguments(Profile& profile) {
   profile.allow_if("clone", {masked_is(0, any_new_namespace, 0)});
+  for (std::uint64_t bit = 1; bit <= any_new_namespace; bit <<= 1)
+    if ((bit & any_new_namespace) != 0) profile.refuse_if("clone", {masked_is(0, bit, bit)});
   for (const std::uint64_t option : prctl_options)
     profile.allow_if("prctl", {argument_is(0, option)});
   for (const std::uint64_t request : ioctl_requests)
@@ -102,6 +107,10 @@ void allow_some_arguments(Profile& profile) {
   for (const std::uint64_t type : {0U, unsigned{S_IFREG}, unsigned{S_IFIFO}, unsigned{S_IFSOCK}}) {
     profile.allow_if("mknod", {masked_is(1, type_of_file, type)});
     profile.allow_if("mknodat", {masked_is(2, type_of_file, type)});
+  }
+  for (const std::uint64_t type : {unsigned{S_IFCHR}, unsigned{S_IFBLK}}) {
+    profile.refuse_if("mknod", {masked_is(1, type_of_file, type)});
+    profile.refuse_if("mknodat", {masked_is(2, type_of_file, type)});
   }
 }
 
