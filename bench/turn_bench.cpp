@@ -1,6 +1,7 @@
 // hearth-bench: what a turn costs beside the floor, and what init carries. Prints one table, writes
 // JSON.
 #include "bench/floor.h"
+#include "bench/native_bench.h"
 #include "bench/report.h"
 #include "tests/support/run_task.h"
 #include "tests/support/sandbox_process.h"
@@ -137,6 +138,7 @@ int main(int argc, char** argv) {
   measure_interactive(report);
   measure_events(report);
   measure_stdout(report);
+  measure_native(report);
   std::fputs(report.table().c_str(), stdout);
   if (argc > 1) std::ofstream(argv[1]) << report.json();
 }

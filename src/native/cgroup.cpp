@@ -104,6 +104,12 @@ std::vector<fs::path> bases_of(const CgroupMounts& mounts) {
   return {mounts.memory, mounts.pids, mounts.cpu};
 }
 
+// The one that bears the lock is made first and removed last: whoever is killed in between leaves
+// it for others to find.
+void remove_from_all(const std::vector<fs::path>& bases, const std::string& name) {
+  for (auto base = bases.rbegin(); base != bases.rend(); ++base) remove_tree(*base / name);
+}
+
 // The lock is on the first tree; the others bear the same name.
 void remove_leftovers(const std::vector<fs::path>& bases) {
   for (const fs::path& found : children_of(bases.front())) {
@@ -112,12 +118,8 @@ void remove_leftovers(const std::vector<fs::path>& bases) {
     const os::UniqueFd lock = try_lock(found);
     if (!lock) continue;
     log::info("removing what an earlier instance left", {{"cgroup", found.string()}});
-    for (const fs::path& base : bases) remove_tree(base / name);
+    remove_from_all(bases, name);
   }
-}
-
-std::string name_of(const fs::path& directory) {
-  return (directory.parent_path().filename() / directory.filename()).string();
 }
 
 class CgroupV1 : public Cgroup {
@@ -167,7 +169,7 @@ class CgroupV1 : public Cgroup {
     usage.cpu_seconds = static_cast<double>(number_in(directories_[2] / "cpuacct.usage")) / 1e9;
     return usage;
   }
-  std::string name() const override { return name_of(directories_.front()); }
+  const std::vector<fs::path>& directories() const override { return directories_; }
   std::vector<std::string> controllers() const override { return {"memory", "pids", "cpu"}; }
 
  private:
@@ -216,7 +218,7 @@ class CgroupV2 : public Cgroup {
         static_cast<double>(value_of(read_value(path() / "cpu.stat"), "usage_usec")) / 1e6;
     return usage;
   }
-  std::string name() const override { return name_of(directories_.front()); }
+  const std::vector<fs::path>& directories() const override { return directories_; }
   std::vector<std::string> controllers() const override { return {""}; }
 
  private:
@@ -308,7 +310,7 @@ CgroupTree::CgroupTree(const CgroupMounts& mounts) : mounts_(mounts) {
 }
 
 CgroupTree::~CgroupTree() {
-  for (const fs::path& directory : instance_) remove_tree(directory);
+  if (!instance_.empty()) remove_from_all(bases_of(mounts_), instance_.front().filename());
 }
 
 std::unique_ptr<Cgroup> CgroupTree::make(const std::string& id, const CgroupLimits& limits) const {

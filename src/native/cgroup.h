@@ -44,8 +44,8 @@ class Cgroup {
   virtual std::vector<os::UniqueFd> open_for_joining() const = 0;
   virtual bool memory_limit_hit() const = 0;
   virtual backend::SandboxUsage usage() const = 0;
-  // How its path ends in every tree, as in `hearth-0a1b2c/3d4e5f`.
-  virtual std::string name() const = 0;
+  // In every tree; their last two parts are the same, as in `hearth-0a1b2c/3d4e5f`.
+  virtual const std::vector<std::filesystem::path>& directories() const = 0;
   // As /proc/<pid>/cgroup names those trees; version 2's has no name.
   virtual std::vector<std::string> controllers() const = 0;
 };

@@ -111,7 +111,8 @@ void NativeSource::check_posture(const NativeSandbox& sandbox, uid_t uid) const 
   expected.no_groups = host_->uids.has_value();
   expected.our_namespaces = host_->own_namespaces;
   if (sandbox.cgroup() != nullptr) {
-    expected.cgroup = sandbox.cgroup()->name();
+    const std::filesystem::path& directory = sandbox.cgroup()->directories().front();
+    expected.cgroup = directory.parent_path().filename() / directory.filename();
     expected.controllers = sandbox.cgroup()->controllers();
   }
   const std::vector<std::string> found = differences_of_sandbox(pid_of(sandbox.pidfd()), expected);

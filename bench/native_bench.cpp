@@ -1,0 +1,161 @@
+#include "bench/native_bench.h"
+
+#include "bench/floor.h"
+#include "native/native_sandbox.h"
+#include "native/pidfd.h"
+#include "native/posture.h"
+#include "os/read_file.h"
+#include "os/run_program.h"
+#include "tests/support/native_sandbox.h"
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace hearth::bench {
+namespace {
+
+using namespace std::chrono_literals;
+using BenchClock = std::chrono::steady_clock;
+using test::NativeSandboxes;
+
+const std::string script = "x = sum(range(10))";
+
+double microseconds(const std::function<void()>& work) {
+  const auto begin = BenchClock::now();
+  work();
+  return std::chrono::duration<double, std::micro>(BenchClock::now() - begin).count();
+}
+
+std::vector<double> repeated(int times, const std::function<void()>& work) {
+  std::vector<double> samples;
+  for (int i = 0; i < times; ++i) samples.push_back(microseconds(work));
+  return samples;
+}
+
+void run_to_end(std::vector<std::string> words) {
+  os::ProgramRequest request;
+  request.program = words.front();
+  request.arguments.assign(words.begin() + 1, words.end());
+  if (!os::run_program(request).succeeded()) throw Error("cannot run " + words.front());
+}
+
+// The same namespaces, mounts of the same kinds; what it runs does nothing.
+const std::vector<std::string> bwrap_python = {
+    "bwrap",     "--unshare-all", "--ro-bind", "/usr",       "/usr",
+    "--symlink", "usr/lib",       "/lib",      "--symlink",  "usr/lib64",
+    "/lib64",    "--proc",        "/proc",     "--dev",      "/dev",
+    "--tmpfs",   "/tmp",          "--tmpfs",   "/workspace", "--uid",
+    "1000",      "--gid",         "1000",      "--clearenv", "/usr/bin/python3",
+    "-c",        "pass"};
+
+void measure_turn(Report& report) {
+  Floor floor;
+  NativeSandboxes sandboxes;
+  std::vector<double> ours;
+  std::vector<double> reference;
+  for (int i = 0; i < 200; ++i) {
+    const std::unique_ptr<backend::Sandbox> sandbox = sandboxes.spawn();
+    floor.renew();
+    std::this_thread::sleep_for(10ms);
+    reference.push_back(microseconds([&] { floor.round_trip(script); }));
+    ours.push_back(microseconds([&] { sandboxes.run_in(*sandbox, script); }));
+  }
+  report.add({"warm turn in a fresh sandbox, p50", percentile(ours, 0.5), "us", "floor p50",
+              percentile(reference, 0.5), "at most 3 times"});
+  report.add({"warm turn in a fresh sandbox, p99", percentile(ours, 0.99), "us", "floor p99",
+              percentile(reference, 0.99), ""});
+}
+
+void measure_spawn(Report& report) {
+  NativeSandboxes sandboxes;
+  sandboxes.spawn();
+  std::vector<double> ours;
+  std::vector<double> reference;
+  for (int i = 0; i < 60; ++i) {
+    reference.push_back(microseconds([] { run_to_end(bwrap_python); }));
+    ours.push_back(microseconds([&] { sandboxes.spawn(); }));
+  }
+  report.add({"fresh sandbox, spawn to ready, p50", percentile(ours, 0.5), "us",
+              "bwrap python3 -c pass", percentile(reference, 0.5), "at most a quarter"});
+}
+
+void measure_preloaded(Report& report) {
+  native::Environment environment = test::plain_environment();
+  environment.preload = {"pandas"};
+  NativeSandboxes sandboxes({}, environment);
+  sandboxes.spawn();
+  std::vector<double> ours = repeated(60, [&] { sandboxes.spawn(); });
+  std::vector<double> reference =
+      repeated(5, [] { run_to_end({"/usr/bin/python3", "-c", "import pandas"}); });
+  report.add({"fresh sandbox with pandas loaded, p50", percentile(ours, 0.5), "us",
+              "python3 -c 'import pandas'", percentile(reference, 0.5), "under 10 ms"});
+}
+
+// Pages that are nobody else's. The holder shares its worker's, so it is left out.
+double private_kilobytes(pid_t pid) {
+  std::istringstream text(
+      os::read_file("/proc/" + std::to_string(pid) + "/smaps_rollup", std::size_t{1} << 16));
+  double sum = 0;
+  std::string word;
+  for (double value = 0; text >> word;)
+    if ((word == "Private_Dirty:" || word == "Private_Clean:") && text >> value) sum += value;
+  return sum;
+}
+
+void measure_memory(Report& report) {
+  NativeSandboxes sandboxes;
+  const std::unique_ptr<backend::Sandbox> neighbour = sandboxes.spawn();
+  const std::unique_ptr<backend::Sandbox> sandbox = sandboxes.spawn();
+  const pid_t first = native::pid_of(dynamic_cast<native::NativeSandbox&>(*sandbox).pidfd());
+  double kilobytes = private_kilobytes(first);
+  const std::vector<pid_t> children = native::children_of(first);
+  for (std::size_t i = 0; i < children.size() && i < 2; ++i)
+    kilobytes += private_kilobytes(children[i]);
+  report.add({"private memory of an idle sandbox", kilobytes / 1024, "MB", "its cgroup's count",
+              static_cast<double>(sandbox->usage().memory_bytes) / (1 << 20), "under 2 MB"});
+}
+
+void measure_crowd(Report& report) {
+  NativeSandboxes sandboxes;
+  std::vector<std::unique_ptr<backend::Sandbox>> crowd;
+  double with_ten = 0;
+  for (const std::size_t size : {10, 100, 1000, 4000}) {
+    while (crowd.size() < size) crowd.push_back(sandboxes.spawn());
+    std::vector<double> samples = repeated(40, [&] {
+      const std::unique_ptr<backend::Sandbox> one = sandboxes.spawn();
+      one->kill();
+      test::run_task(sandboxes.loop(), one->exited());
+    });
+    const double median = percentile(samples, 0.5);
+    if (size == 10) with_ten = median;
+    report.add({"spawn and kill beside " + std::to_string(size) + " idle sandboxes, p50", median,
+                "us", "beside 10", with_ten, size == 10 ? "" : "at most 1.5 times"});
+  }
+}
+
+void allow_many_descriptors() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+void measure_native(Report& report) {
+  allow_many_descriptors();
+  measure_turn(report);
+  measure_spawn(report);
+  measure_preloaded(report);
+  measure_memory(report);
+  measure_crowd(report);
+}
+
+}  // namespace hearth::bench
