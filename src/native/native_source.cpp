@@ -1,5 +1,6 @@
 #include "native/native_source.h"
 
+#include "async/within.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "native/native_sandbox.h"
@@ -20,6 +21,8 @@ namespace hearth::native {
 namespace {
 
 constexpr std::chrono::seconds ready_limit{30};
+// For all that an environment imports before its first sandbox.
+constexpr std::chrono::seconds load_limit{120};
 // A file costs the kernel about a kilobyte; this keeps an empty one for each.
 constexpr std::uint64_t bytes_per_inode = 4096;
 constexpr std::uint64_t scratch_bytes = std::uint64_t{64} << 20;
@@ -64,8 +67,16 @@ Task<std::shared_ptr<Zygote>> NativeSource::running_zygote() {
   const std::optional<UidRange> uids =
       host_->uids ? std::optional(host_->uids->range()) : std::nullopt;
   const LaunchPlan plan = launch_plan(environment_, host_->programs, uids, this_machine());
-  zygote_ = co_await Zygote::start(host_->programs, plan, host_->seccomp_filter.get());
-  background_.start("drain a zygote's errors", zygote_->drain_errors());
+  const auto starting =
+      std::make_shared<Zygote>(executor_, host_->programs, plan, host_->seccomp_filter.get());
+  background_.start("drain a zygote's output", starting->drain_output());
+  try {
+    co_await within(load_limit, starting->ready());
+  } catch (const DeadlineExceeded&) {
+    throw ReadyTimeout("the environment was not loaded within " +
+                       std::to_string(load_limit.count()) + " s");
+  }
+  zygote_ = starting;
   co_return zygote_;
 }
 
@@ -82,8 +93,19 @@ Zygote::SandboxRequest NativeSource::request_for(uid_t uid) const {
 }
 
 Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn() {
+  const std::shared_ptr<Zygote> zygote = co_await running_zygote();
+  try {
+    co_return co_await spawn_from(zygote);
+  } catch (const ZygoteEnded&) {
+    log::warning("a zygote has ended and is started again", {});
+  }
+  // Only once: a second one that ends has its reasons.
+  co_return co_await spawn_from(co_await running_zygote());
+}
+
+Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr<Zygote> zygote) {
   Remains parts;
-  parts.zygote = co_await running_zygote();
+  parts.zygote = std::move(zygote);
   const std::string id = random_id();
   if (host_->free_uids) parts.uid = UidPool::take(host_->free_uids);
   if (host_->cgroups)
@@ -98,7 +120,14 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn() {
   stream.theirs.reset();
   auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, id, std::move(stream.ours),
                                                  std::move(parts));
-  co_await sandbox->channel().await_ready(ready_limit);
+  try {
+    co_await sandbox->channel().await_ready(ready_limit);
+  } catch (const IncompleteRead&) {
+    throw SpawnError(sandbox->memory_limit_hit()
+                         ? "the sandbox's memory does not suffice for its start"
+                         : "the sandbox ended before it was ready",
+                     {});
+  }
   check_posture(*sandbox, request.uid);
   co_return sandbox;
 }

@@ -43,7 +43,7 @@ Pair control_pair() {
   return pair;
 }
 
-Pair errors_pair() {
+Pair output_pair() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw OsError("create a pipe");
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
@@ -57,16 +57,16 @@ os::UniqueFd moved_up(int fd) {
   return copy;
 }
 
-pid_t start_launcher(const Programs& programs, const LaunchPlan& plan, int control, int errors,
+pid_t start_launcher(const Programs& programs, const LaunchPlan& plan, int control, int output,
                      int seccomp_filter) {
   const os::UniqueFd control_copy = moved_up(control);
-  const os::UniqueFd errors_copy = moved_up(errors);
+  const os::UniqueFd output_copy = moved_up(output);
   const os::UniqueFd filter_copy = moved_up(seccomp_filter);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, errors_copy.get(), 1);
-  ::posix_spawn_file_actions_adddup2(&actions, errors_copy.get(), 2);
+  ::posix_spawn_file_actions_adddup2(&actions, output_copy.get(), 1);
+  ::posix_spawn_file_actions_adddup2(&actions, output_copy.get(), 2);
   ::posix_spawn_file_actions_adddup2(&actions, control_copy.get(), zygote_control_fd);
   ::posix_spawn_file_actions_adddup2(&actions, filter_copy.get(), zygote_seccomp_fd);
   // Its own session: a Ctrl-C on the terminal is for us, who end the sandboxes in order.
@@ -92,7 +92,8 @@ pid_t start_launcher(const Programs& programs, const LaunchPlan& plan, int contr
   return pid;
 }
 
-void send_packet(int socket, const std::string& text, const std::vector<int>& fds) {
+// False when nobody is there to receive it.
+bool send_packet(int socket, const std::string& text, const std::vector<int>& fds) {
   iovec content{const_cast<char*>(text.data()), text.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(max_fds * sizeof(int))> control{};
   msghdr message{};
@@ -106,8 +107,9 @@ void send_packet(int socket, const std::string& text, const std::vector<int>& fd
   header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
   std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
   // One request at a time is on its way, so there is always room.
-  if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-    throw OsError("ask the zygote for a sandbox");
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return true;
+  if (errno == EPIPE || errno == ECONNRESET) return false;
+  throw OsError("ask the zygote for a sandbox");
 }
 
 os::UniqueFd descriptor_in(msghdr& message) {
@@ -135,11 +137,19 @@ json::object parse(const std::string& text) {
 
 }  // namespace
 
-Zygote::Zygote(const asio::any_io_executor& executor, pid_t launcher, os::UniqueFd control,
-               os::UniqueFd errors)
-    : launcher_(launcher), control_(executor, control.get()), errors_(executor, errors.get()) {
-  control.release();
-  errors.release();
+Zygote::Zygote(const asio::any_io_executor& executor, const Programs& programs,
+               const LaunchPlan& plan, int seccomp_filter)
+    : control_(executor), output_(new Output{asio::posix::stream_descriptor(executor), {}}) {
+  Pair control = control_pair();
+  Pair output = output_pair();
+  control_.assign(control.ours.release());
+  output_->pipe.assign(output.ours.release());
+  // Each zygote reads the filter from its start, and they may start at the same time.
+  const os::UniqueFd filter(
+      ::open(("/proc/self/fd/" + std::to_string(seccomp_filter)).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!filter) throw OsError("open the seccomp filter");
+  launcher_ =
+      start_launcher(programs, plan, control.theirs.get(), output.theirs.get(), filter.get());
 }
 
 Zygote::~Zygote() {
@@ -149,32 +159,14 @@ Zygote::~Zygote() {
 
 bool Zygote::alive() const {
   siginfo_t info{};
-  return ::waitid(P_PID, static_cast<id_t>(launcher_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+  return !ended_ &&
+         ::waitid(P_PID, static_cast<id_t>(launcher_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
          info.si_pid == 0;
 }
 
-Task<std::unique_ptr<Zygote>> Zygote::start(const Programs& programs, const LaunchPlan& plan,
-                                            int seccomp_filter) {
-  Pair control = control_pair();
-  Pair errors = errors_pair();
-  // Each zygote reads the filter from its start, and they may start at the same time.
-  const os::UniqueFd filter(
-      ::open(("/proc/self/fd/" + std::to_string(seccomp_filter)).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!filter) throw OsError("open the seccomp filter");
-  const pid_t pid =
-      start_launcher(programs, plan, control.theirs.get(), errors.theirs.get(), filter.get());
-  control.theirs.reset();
-  errors.theirs.reset();
-  const auto executor = co_await asio::this_coro::executor;
-  std::unique_ptr<Zygote> zygote(
-      new Zygote(executor, pid, std::move(control.ours), std::move(errors.ours)));
-  co_await zygote->await_ready();
-  co_return zygote;
-}
-
-Task<> Zygote::await_ready() {
+Task<> Zygote::ready() {
   Reply reply = co_await receive();
-  if (reply.text.empty()) fail_as_gone();
+  if (reply.text.empty()) fail_as_ended();
   const json::object message = parse(reply.text);
   if (string_in(message, "type") == "failed")
     throw SpawnError(string_in(message, "message"), string_in(message, "traceback"));
@@ -213,11 +205,11 @@ Task<os::UniqueFd> Zygote::fork_sandbox(SandboxRequest request, std::vector<int>
                              {"scratch_bytes", request.scratch_bytes},
                              {"scratch_inodes", request.scratch_inodes},
                              {"use_landlock", request.use_landlock ? 1 : 0}};
-  if (!alive()) fail_as_gone();
-  send_packet(control_.native_handle(), json::serialize(message), fds);
+  if (!alive() || !send_packet(control_.native_handle(), json::serialize(message), fds))
+    fail_as_ended();
   while (true) {
     Reply reply = co_await receive();
-    if (reply.text.empty()) fail_as_gone();
+    if (reply.text.empty()) fail_as_ended();
     const json::object answer = parse(reply.text);
     const json::value* answered = answer.if_contains("number");
     // What an earlier caller asked for and did not wait for. Its descriptor is closed here; the
@@ -228,26 +220,29 @@ Task<os::UniqueFd> Zygote::fork_sandbox(SandboxRequest request, std::vector<int>
   }
 }
 
-void Zygote::fail_as_gone() {
-  while (read_errors()) {
+void Zygote::fail_as_ended() {
+  ended_ = true;
+  while (output_->read()) {
   }
-  while (words_.ends_with('\n')) words_.pop_back();
-  throw SpawnError(words_.empty() ? "the zygote has ended" : words_, {});
+  std::string words = output_->last_words;
+  while (words.ends_with('\n')) words.pop_back();
+  throw ZygoteEnded(words.empty() ? "the zygote has ended" : words);
 }
 
-Task<> Zygote::drain_errors() {
-  while (true) {
-    co_await errors_.async_wait(errors_.wait_read, asio::use_awaitable);
-    if (!read_errors()) co_return;
-  }
+Task<> Zygote::drain(std::shared_ptr<Output> output) {
+  do {
+    co_await output->pipe.async_wait(asio::posix::stream_descriptor::wait_read,
+                                     asio::use_awaitable);
+  } while (output->read());
 }
 
-bool Zygote::read_errors() {
+bool Zygote::Output::read() {
   std::array<char, 4096> text;  // NOLINT: filled by read
-  const ssize_t size = ::read(errors_.native_handle(), text.data(), text.size());
+  const ssize_t size = ::read(pipe.native_handle(), text.data(), text.size());
   if (size <= 0) return size < 0 && errno == EINTR;
-  words_.append(text.data(), static_cast<std::size_t>(size));
-  if (words_.size() > max_last_words_bytes) words_.erase(0, words_.size() - max_last_words_bytes);
+  last_words.append(text.data(), static_cast<std::size_t>(size));
+  if (last_words.size() > max_last_words_bytes)
+    last_words.erase(0, last_words.size() - max_last_words_bytes);
   return true;
 }
 

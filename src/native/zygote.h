@@ -3,27 +3,37 @@
 
 #include "async/mutex.h"
 #include "async/task.h"
+#include "channel/sandbox_channel.h"
 #include "native/launch_plan.h"
 #include "os/unique_fd.h"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace hearth::native {
 
+// With the last of what it said. Another one may do better.
+struct ZygoteEnded : SpawnError {
+  explicit ZygoteEnded(const std::string& last_words) : SpawnError(last_words, {}) {}
+};
+
 class Zygote {
  public:
-  // Starts the launcher; returns when Python and everything it preloads is there. Throws SpawnError
-  // with what the launcher or the harness said.
-  static Task<std::unique_ptr<Zygote>> start(const Programs& programs, const LaunchPlan& plan,
-                                             int seccomp_filter);
+  // Starts the launcher.
+  Zygote(const asio::any_io_executor& executor, const Programs& programs, const LaunchPlan& plan,
+         int seccomp_filter);
   // Kills it, and with it all its sandboxes.
   ~Zygote();
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
+
+  // Returns when Python and everything it preloads is there. Throws SpawnError with what the
+  // launcher or the harness said.
+  Task<> ready();
 
   struct SandboxRequest {
     uid_t uid = 0;
@@ -39,25 +49,30 @@ class Zygote {
   Task<os::UniqueFd> fork_sandbox(SandboxRequest request, std::vector<int> fds);
 
   bool alive() const;
-  // Reads what launcher and zygote print, to the end. Somebody must, or they would wait for it.
-  Task<> drain_errors();
+  // Reads what launcher and zygote print, from their start to their end: somebody must, or they
+  // would wait for it. May outlive the object.
+  Task<> drain_output() const { return drain(output_); }
 
  private:
   struct Reply {
     std::string text;  // empty: it is gone
     os::UniqueFd fd;
   };
-  Zygote(const asio::any_io_executor& executor, pid_t launcher, os::UniqueFd control,
-         os::UniqueFd errors);
-  Task<> await_ready();
-  Task<Reply> receive();
-  [[noreturn]] void fail_as_gone();
-  bool read_errors();
+  struct Output {
+    asio::posix::stream_descriptor pipe;
+    std::string last_words;
 
-  pid_t launcher_;
+    // False at the end, and when there is nothing to be read now.
+    bool read();
+  };
+  static Task<> drain(std::shared_ptr<Output> output);
+  Task<Reply> receive();
+  [[noreturn]] void fail_as_ended();
+
   asio::posix::stream_descriptor control_;
-  asio::posix::stream_descriptor errors_;
-  std::string words_;  // the last of what they printed, for when they fail
+  std::shared_ptr<Output> output_;
+  pid_t launcher_ = 0;
+  bool ended_ = false;  // the socket says so; the launcher may need a moment longer
   Mutex one_request_;
   std::uint64_t requests_ = 0;
 };
