@@ -39,6 +39,12 @@ StreamPair stream_pair() {
   return {os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
 }
 
+// What the sandbox says of itself is only how it felt: the kernel knows better.
+std::string why_not_ready(const backend::Sandbox& sandbox, const std::string& its_word) {
+  return sandbox.memory_limit_hit() ? "the sandbox's memory does not suffice for its start"
+                                    : its_word;
+}
+
 Task<> wait_and_clear(NativeSource::Remains remains) {
   // To the end, even when its owner is in a hurry: what is not cleared now stays.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
@@ -123,10 +129,9 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   try {
     co_await sandbox->channel().await_ready(ready_limit);
   } catch (const IncompleteRead&) {
-    throw SpawnError(sandbox->memory_limit_hit()
-                         ? "the sandbox's memory does not suffice for its start"
-                         : "the sandbox ended before it was ready",
-                     {});
+    throw SpawnError(why_not_ready(*sandbox, "the sandbox ended before it was ready"), {});
+  } catch (const SpawnError& error) {
+    throw SpawnError(why_not_ready(*sandbox, error.what()), error.traceback);
   }
   check_posture(*sandbox, request.uid);
   co_return sandbox;
