@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,12 +48,23 @@ bool detach_from_zygote() {
   return true;
 }
 
+// Whatever else the zygote has open: its socket to the host, its namespace, the files of cgroups,
+// what tools keep. Before the forks, so that no process of the sandbox ever holds any of it.
+bool close_inherited(const HearthSandboxSpec& spec) {
+  constexpr unsigned first = 3;
+  const auto stream = static_cast<unsigned>(spec.stream);
+  return ((stream == first || ::close_range(first, stream - 1, 0) == 0) &&
+          ::close_range(stream + 1, ~0U, 0) == 0) ||
+         fail("close what the zygote has open");
+}
+
 // The limits come first: from then on, whatever happens is paid for by the sandbox. The rights go
 // last, and the processes of the sandbox are forked when none is left.
 bool isolate(const HearthSandboxSpec& spec) {
-  return detach_from_zygote() && join_cgroups(spec) && enter_namespaces() && mount_scratch(spec) &&
-         mount_proc() && raise_loopback() && set_limits() && become_sandbox_user(spec) &&
-         drop_capabilities() && restrict_files(spec) && restrict_system_calls(spec);
+  return detach_from_zygote() && join_cgroups(spec) && close_inherited(spec) &&
+         enter_namespaces() && mount_scratch(spec) && mount_proc() && raise_loopback() &&
+         set_limits() && become_sandbox_user(spec) && drop_capabilities() && restrict_files(spec) &&
+         restrict_system_calls(spec);
 }
 
 void wait_as_harness(const Connections& ends, HearthSpawned& spawned) {
@@ -64,7 +74,6 @@ void wait_as_harness(const Connections& ends, HearthSpawned& spawned) {
   const int high = ::fcntl(ends.control[1], F_DUPFD_CLOEXEC, kept + 1);
   if (high < 0 || ::dup3(high, kept, O_CLOEXEC) != kept) ::_exit(1);
   ::close_range(kept + 1, ~0U, 0);
-  ::prctl(PR_SET_DUMPABLE, 0);
   pollfd readable{kept, POLLIN, 0};
   while (::poll(&readable, 1, -1) < 0 && errno == EINTR) {
   }
