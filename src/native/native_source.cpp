@@ -149,7 +149,12 @@ void NativeSource::check_posture(const NativeSandbox& sandbox, uid_t uid) const 
     expected.cgroup = directory.parent_path().filename() / directory.filename();
     expected.controllers = sandbox.cgroup()->controllers();
   }
-  const std::vector<std::string> found = differences_of_sandbox(pid_of(sandbox.pidfd()), expected);
+  std::vector<std::string> found;
+  try {
+    found = differences_of_sandbox(pid_of(sandbox.pidfd()), expected);
+  } catch (const OsError& error) {
+    found = {std::string("it cannot be looked at: ") + error.what()};
+  }
   if (found.empty()) return;
   std::string words = "the sandbox is not what was asked for: ";
   for (std::size_t i = 0; i < found.size(); ++i) words += (i == 0 ? "" : "; ") + found[i];
