@@ -1,14 +1,11 @@
 // Who a script is: nobody, alone, and without a right to anything.
-#include "native/native_sandbox.h"
-#include "native/pidfd.h"
+#include "tests/support/host_view.h"
 #include "tests/support/in_sandbox.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <vector>
@@ -19,27 +16,6 @@ using namespace hearth::test;
 namespace {
 
 namespace fs = std::filesystem;
-
-const native::NativeSandbox& native_part(const backend::Sandbox& sandbox) {
-  return dynamic_cast<const native::NativeSandbox&>(sandbox);
-}
-
-// As this process's /proc numbers them.
-std::vector<pid_t> processes_of(const backend::Sandbox& sandbox) {
-  const native::Cgroup* group = native_part(sandbox).cgroup();
-  REQUIRE(group != nullptr);
-  std::vector<pid_t> pids;
-  std::ifstream list(group->directories().front() / "cgroup.procs");
-  for (pid_t pid = 0; list >> pid;) pids.push_back(pid);
-  return pids;
-}
-
-std::string status_line(pid_t pid, const std::string& key) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(key + ":")) return line.substr(key.size() + 1);
-  return {};
-}
 
 std::set<unsigned> numbers_in(const std::string& text) {
   std::istringstream words(text);
@@ -208,6 +184,25 @@ for pid in (1, 2):
     if libc.process_vm_readv(pid, vector, 1, remote, 1, 0) > 0: print('read memory of', pid)
 print('done')
 )py") == "done\n");
+}
+
+TEST_CASE("a new sandbox is closed before its processes have run at all") {
+  NativeSandboxes sandboxes;
+  for (int round = 0; round < 50; ++round) {
+    const auto sandbox = sandboxes.spawn();
+    const pid_t init = init_of(*sandbox);
+    const std::set<unsigned> ids = host_ids_of(*sandbox);
+    REQUIRE(processes_of(*sandbox).size() == 4);
+    for (const pid_t pid : processes_of(*sandbox)) {
+      // What may be traced belongs to its user, everything else to root.
+      struct stat info{};
+      REQUIRE(::stat(("/proc/" + std::to_string(pid) + "/mem").c_str(), &info) == 0);
+      CAPTURE(pid - init);
+      CHECK_FALSE(ids.contains(info.st_uid));
+      for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd"))
+        CHECK(is_harmless(entry.path()));
+    }
+  }
 }
 
 TEST_CASE("a script's environment and directory are exactly the promised ones") {

@@ -1,0 +1,141 @@
+// Spawns that cannot succeed: each says why, and nothing of it is left.
+#include "tests/support/host_view.h"
+#include "tests/support/in_sandbox.h"
+#include "tests/support/temporary_directory.h"
+
+#include <signal.h>
+
+using namespace hearth;
+using namespace hearth::test;
+
+namespace {
+
+struct Failure {
+  std::string message;
+  std::string traceback;
+};
+
+Failure failure_of_spawn(NativeSandboxes& sandboxes) {
+  try {
+    sandboxes.spawn();
+  } catch (const SpawnError& error) {
+    return {error.what(), error.traceback};
+  } catch (const std::exception& error) {
+    FAIL("not a SpawnError: " << error.what());
+  }
+  FAIL("it did not fail");
+  return {};
+}
+
+native::Environment with_tool(const TemporaryDirectory& tools) {
+  native::Environment environment = plain_environment();
+  environment.tools = tools.path();
+  return environment;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a tool that raises while loading fails the spawn with its traceback") {
+  const TemporaryDirectory tools;
+  tools.write("broken.py", "def inner():\n    raise ValueError('not today')\ninner()\n");
+  NativeSandboxes sandboxes({}, with_tool(tools));
+  const Failure failure = failure_of_spawn(sandboxes);
+  CHECK(failure.message == "tool broken.py: ValueError: not today");
+  CHECK(contains(failure.traceback, "broken.py\", line 2, in inner"));
+}
+
+TEST_CASE("a tool that ends the process while loading fails the spawn") {
+  const TemporaryDirectory tools;
+  tools.write("broken.py", "import os, sys\nsys.stderr.write('leaving\\n')\nos._exit(3)\n");
+  NativeSandboxes sandboxes({}, with_tool(tools));
+  CHECK(contains(failure_of_spawn(sandboxes).message, "leaving"));
+}
+
+TEST_CASE("a tool that prints more than a pipe holds while loading does not stop the spawn") {
+  const TemporaryDirectory tools;
+  tools.write("chatty.py", "print('x' * 1_000_000)\ndef tool(): return 5\n");
+  NativeSandboxes sandboxes({}, with_tool(tools));
+  CHECK(printed(sandboxes, "print(tool())") == "5\n");
+}
+
+TEST_CASE("a module to be preloaded that does not exist fails the spawn") {
+  native::Environment environment = plain_environment();
+  environment.preload = {"json", "no_such_module_anywhere"};
+  NativeSandboxes sandboxes({}, environment);
+  const Failure failure = failure_of_spawn(sandboxes);
+  CHECK(failure.message ==
+        "preload no_such_module_anywhere: ModuleNotFoundError: No module named "
+        "'no_such_module_anywhere'");
+  CHECK(contains(failure.traceback, "ModuleNotFoundError"));
+}
+
+TEST_CASE("a directory to be shown that does not exist fails the spawn, and its name is said") {
+  native::Environment environment = plain_environment();
+  blueprint::FileResource resource;
+  resource.host_path = "/no/such/directory";
+  resource.container_path = "/data";
+  environment.resources = {resource};
+  NativeSandboxes sandboxes({}, environment);
+  CHECK(contains(failure_of_spawn(sandboxes).message, "open /no/such/directory: No such file"));
+}
+
+TEST_CASE("an interpreter that does not exist fails the spawn") {
+  native::Environment environment = plain_environment();
+  environment.python = "/usr/bin/python-of-tomorrow";
+  NativeSandboxes sandboxes({}, environment);
+  CHECK(contains(failure_of_spawn(sandboxes).message, "execute /usr/bin/python-of-tomorrow"));
+}
+
+TEST_CASE("a step of isolation that fails is named") {
+  blueprint::SandboxConfig config;
+  config.resource_limits.pids_limit = -3;  // one process, and a sandbox needs three
+  NativeSandboxes sandboxes(config);
+  CHECK(contains(failure_of_spawn(sandboxes).message, "fork the sandbox's processes"));
+  // The zygote has lost nothing by it.
+  CHECK(contains(failure_of_spawn(sandboxes).message, "fork the sandbox's processes"));
+}
+
+TEST_CASE("a sandbox whose memory does not suffice for its start fails the spawn") {
+  for (const int megabytes : {1, 2}) {
+    CAPTURE(megabytes);
+    blueprint::SandboxConfig config;
+    config.resource_limits.memory_mb = megabytes;
+    NativeSandboxes sandboxes(config);
+    CHECK(failure_of_spawn(sandboxes).message ==
+          "the sandbox's memory does not suffice for its start");
+  }
+}
+
+TEST_CASE("with a killed zygote its sandboxes end, and the next spawn has a new one") {
+  NativeSandboxes sandboxes;
+  const auto one = sandboxes.spawn();
+  const auto other = sandboxes.spawn();
+  const pid_t zygote = zygote_of(*one);
+  REQUIRE(zygote > 1);
+  CHECK(zygote_of(*other) == zygote);
+  REQUIRE(::kill(zygote, SIGKILL) == 0);
+  run_task(sandboxes.loop(), one->exited());
+  run_task(sandboxes.loop(), other->exited());
+  CHECK(sandboxes.run_in(*one, "print(1)").verdict == execution::Verdict::lost);
+  const auto next = sandboxes.spawn();
+  CHECK(zygote_of(*next) != zygote);
+  CHECK(printed(sandboxes, *next, "print('on')") == "on\n");
+}
+
+TEST_CASE("a zygote that died with its launcher still there is seen to be gone") {
+  NativeSandboxes sandboxes;
+  const auto one = sandboxes.spawn();
+  const pid_t zygote = zygote_of(*one);
+  const pid_t launcher = parent_of(zygote);
+  REQUIRE(launcher > 1);
+  // Stopped, it does not notice; the socket to the zygote is closed all the same.
+  REQUIRE(::kill(launcher, SIGSTOP) == 0);
+  REQUIRE(::kill(zygote, SIGKILL) == 0);
+  run_task(sandboxes.loop(), one->exited());
+  const auto next = sandboxes.spawn();
+  CHECK(printed(sandboxes, *next, "print('on')") == "on\n");
+}
