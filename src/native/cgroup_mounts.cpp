@@ -31,6 +31,20 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
+bool is_octal(char c) { return c >= '0' && c <= '7'; }
+
+// Space, tab, newline and backslash are written as three octal digits behind a backslash.
+std::string unescape(const std::string& word) {
+  std::string text;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const bool escaped = word[i] == '\\' && i + 3 < word.size() && is_octal(word[i + 1]) &&
+                         is_octal(word[i + 2]) && is_octal(word[i + 3]);
+    text += escaped ? static_cast<char>(std::stoi(word.substr(i + 1, 3), nullptr, 8)) : word[i];
+    if (escaped) i += 3;
+  }
+  return text;
+}
+
 // "id parent dev root point options... - type source superoptions"
 Mounts parse_mounts(const std::string& mountinfo) {
   Mounts mounts;
@@ -38,7 +52,7 @@ Mounts parse_mounts(const std::string& mountinfo) {
     const std::vector<std::string> words = split(line, ' ');
     const auto dash = std::find(words.begin(), words.end(), "-");
     if (words.size() < 6 || words.end() - dash < 4) continue;
-    const Mount mount{words[3], words[4]};
+    const Mount mount{unescape(words[3]), unescape(words[4])};
     if (dash[1] == "cgroup2" && !mounts.v2) mounts.v2 = mount;
     if (dash[1] != "cgroup") continue;
     for (const std::string& controller : split(dash[3], ','))
