@@ -1,6 +1,6 @@
 # Hearth's commands. `make help` lists them; each installs the Debian packages it needs (as root).
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint sanitize bench fuzz clean
+.PHONY: help run build test test-vm lint sanitize bench fuzz clean
 
 JOBS ?= $(shell nproc)
 
@@ -18,6 +18,11 @@ test: ## build and run every test
 	@scripts/install-packages build test
 	@scripts/build release
 	@scripts/run-tests build
+
+test-vm: ## the native tests in a virtual machine with cgroups of version 2 only
+	@scripts/install-packages build test vm
+	@scripts/build release
+	@scripts/test-vm
 
 sanitize: ## the tests under AddressSanitizer + UBSan, then under ThreadSanitizer
 	@scripts/install-packages build test
@@ -42,4 +47,4 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (default 600) from the kept corpu
 	@scripts/fuzz
 
 clean: ## remove what was built
-	rm -rf build build-debug build-tsan build-fuzz
+	rm -rf build build-debug build-tsan build-fuzz build-vm
