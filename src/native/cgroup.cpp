@@ -234,44 +234,64 @@ bool has_controllers(const fs::path& group, const char* file) {
   return true;
 }
 
-// Version 2 lets a group hold processes or groups with limits, not both. So we, if we are alone in
-// ours, step aside into a group of our own.
-bool make_room_in(const fs::path& group) {
-  if (has_controllers(group, "cgroup.subtree_control")) return true;
-  if (!has_controllers(group, "cgroup.controllers")) return false;
+void enable_controllers(const fs::path& group) {
+  write_value(group / "cgroup.subtree_control", "+memory +pids +cpu");
+}
+
+// Into a group of our own below `group`, in which nobody but us may live: then it is free for
+// groups with limits. If others live there it is not ours to change, and we go back.
+std::string step_aside_in(const fs::path& group) {
+  const fs::path aside = group / "hearth.self";
+  std::error_code ignored;
+  fs::create_directory(aside, ignored);
   try {
-    write_value(group / "cgroup.subtree_control", "+memory +pids +cpu");
-    return true;
-  } catch (const OsError&) {
-    const fs::path aside = group / "hearth.self";
-    std::error_code ignored;
-    fs::create_directory(aside, ignored);
+    write_value(aside / "cgroup.procs", "0");
+    enable_controllers(group);
+    return {};
+  } catch (const OsError& error) {
     try {
-      write_value(aside / "cgroup.procs", "0");
-      write_value(group / "cgroup.subtree_control", "+memory +pids +cpu");
-      return true;
+      write_value(group / "cgroup.procs", "0");
     } catch (const OsError&) {
-      // Others live here, too: then it is not ours to change.
-      try {
-        write_value(group / "cgroup.procs", "0");
-      } catch (const OsError&) {
-        log::debug("cannot return to the group we came from", {{"cgroup", group.string()}});
-      }
-      ::rmdir(aside.c_str());
-      return false;
+      log::debug("cannot return to the group we came from", {{"cgroup", group.string()}});
     }
+    ::rmdir(aside.c_str());
+    return error.code == EBUSY ? "holds other processes" : error.what();
   }
+}
+
+// Why groups with limits cannot be made in `group`; nothing when they can. Version 2 lets a group,
+// other than the root, hold processes or groups with limits, not both.
+std::string obstacle_in(const fs::path& group, bool is_own) {
+  if (has_controllers(group, "cgroup.subtree_control")) return {};
+  if (!has_controllers(group, "cgroup.controllers")) return "lacks controllers";
+  try {
+    enable_controllers(group);
+    return {};
+  } catch (const OsError& error) {
+    if (error.code != EBUSY) return error.what();
+  }
+  // From another group our leaving would not help.
+  return is_own ? step_aside_in(group) : "holds other processes";
 }
 
 // Our own group, or any above it that we may use.
 fs::path usable_v2_base(const fs::path& own) {
-  for (fs::path group = own;; group = group.parent_path()) {
-    if (!fs::exists(group / "cgroup.procs")) break;
-    if (::access(group.c_str(), W_OK) == 0 && make_room_in(group)) return group;
+  std::string obstacles;
+  for (fs::path group = own; fs::exists(group / "cgroup.procs"); group = group.parent_path()) {
+    std::string obstacle;
+    if (::access(group.c_str(), W_OK) == 0) {
+      obstacle = obstacle_in(group, group == own);
+      if (obstacle.empty()) return group;
+    } else if (group == own) {
+      obstacle = std::string("may not be written (") + std::strerror(errno) + ")";
+    }
+    if (!obstacle.empty())
+      obstacles += (obstacles.empty() ? "" : "; ") + group.string() + " " + obstacle;
   }
   throw Error(
-      "no cgroup of version 2 can be used from " + own.string() +
-      ": it needs the controllers memory, pids and cpu, and the right to make groups in it");
+      "no cgroup of version 2 can be used: " + obstacles +
+      ". Hearth needs a group to itself, with the controllers memory, pids and cpu: as a service "
+      "with Delegate=yes, or started with systemd-run --user --scope -p Delegate=yes");
 }
 
 }  // namespace
