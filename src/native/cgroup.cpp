@@ -104,13 +104,13 @@ std::vector<fs::path> bases_of(const CgroupMounts& mounts) {
   return {mounts.memory, mounts.pids, mounts.cpu};
 }
 
-// The one that bears the lock is made first and removed last: whoever is killed in between leaves
-// it for others to find.
-void remove_from_all(const std::vector<fs::path>& bases, const std::string& name) {
-  for (auto base = bases.rbegin(); base != bases.rend(); ++base) remove_tree(*base / name);
+// The lock is on the first tree; the others bear the same name. The first goes last: what is left
+// when we are interrupted is found by it.
+void remove_everywhere(const std::vector<fs::path>& bases, const std::string& name) {
+  for (auto base = bases.rbegin(); base != bases.rend(); ++base)
+    if (fs::exists(*base / name)) remove_tree(*base / name);
 }
 
-// The lock is on the first tree; the others bear the same name.
 void remove_leftovers(const std::vector<fs::path>& bases) {
   for (const fs::path& found : children_of(bases.front())) {
     const std::string name = found.filename();
@@ -118,8 +118,22 @@ void remove_leftovers(const std::vector<fs::path>& bases) {
     const os::UniqueFd lock = try_lock(found);
     if (!lock) continue;
     log::info("removing what an earlier instance left", {{"cgroup", found.string()}});
-    remove_from_all(bases, name);
+    remove_everywhere(bases, name);
   }
+}
+
+// Makes and locks a group that nobody else has; its name. Until it is locked, who starts at the
+// same time takes it for a leftover: then another is made.
+std::string make_own(const fs::path& base, os::UniqueFd& lock) {
+  constexpr int attempts = 1000;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    const std::string name = std::string(prefix) + random_id().substr(0, 12);
+    make_directory(base / name);
+    lock = try_lock(base / name);
+    // The lock may be that of a directory that has just been removed.
+    if (lock && fs::exists(base / name)) return name;
+  }
+  throw Error("other instances remove what is made in " + base.string());
 }
 
 class CgroupV1 : public Cgroup {
@@ -317,20 +331,17 @@ CgroupTree::CgroupTree(const CgroupMounts& mounts) : mounts_(mounts) {
   if (mounts_.version == Version::v2) mounts_.unified = usable_v2_base(mounts_.unified);
   const std::vector<fs::path> bases = bases_of(mounts_);
   remove_leftovers(bases);
-  const std::string name = std::string(prefix) + random_id().substr(0, 12);
+  const std::string name = make_own(bases.front(), lock_);
   for (const fs::path& base : bases) {
-    make_directory(base / name);
+    if (!instance_.empty()) make_directory(base / name);
     instance_.push_back(base / name);
-    // Locked before anything is in it: whoever removes leftovers may have been quicker.
-    if (instance_.size() == 1) lock_ = try_lock(instance_.front());
   }
-  if (!lock_) throw Error("another instance removed " + instance_.front().string());
-  if (mounts_.version == Version::v2)
-    write_value(instance_.front() / "cgroup.subtree_control", "+memory +pids +cpu");
+  if (mounts_.version == Version::v2) enable_controllers(instance_.front());
 }
 
 CgroupTree::~CgroupTree() {
-  if (!instance_.empty()) remove_from_all(bases_of(mounts_), instance_.front().filename());
+  for (auto directory = instance_.rbegin(); directory != instance_.rend(); ++directory)
+    remove_tree(*directory);
 }
 
 std::unique_ptr<Cgroup> CgroupTree::make(const std::string& id, const CgroupLimits& limits) const {
