@@ -20,7 +20,6 @@ import atexit
 import binascii
 import builtins
 import contextlib
-import errno
 import fcntl
 import functools
 import gc
@@ -1186,7 +1185,7 @@ def is_open(fd):
 
 
 # In each worker only what most scripts do: every page written here is memory and time of every sandbox.
-REHEARSAL = (WARM_UP[0], WARM_UP[-1])
+REHEARSAL = ("xs = [1, 2.5]\nprint('warm', xs)\nemit_log('warm')\nemit_result({'warm': xs, 's': str(xs)})",)
 
 
 def rehearse(workspace, mode="plan", scripts=REHEARSAL):
@@ -1369,12 +1368,12 @@ def prepare(control, fds, base):
 # On the native backend the harness does not start in a sandbox: one of them, in namespaces of its own, forks the
 # sandboxes of an environment, each with everything loaded.
 #
-#   control socket   host -> zygote   {"type":"spawn","number":n,...} with the sandbox's stream and its cgroups' files
-#                    zygote -> host   ready | failed | {"type":"spawned","number":n} with a pidfd | spawn_failed
+#   control socket   zygote -> host   ready | failed
+#                    host -> zygote   wire/spawn_request.h, with the sandbox's stream and its cgroups' files
+#                    zygote -> host   the reply, with a pidfd
 
 INIT = b"/hearth/init"
 ISOLATE_LIBRARY = "/hearth/libhearth-isolate.so"
-SYS_PIDFD_OPEN = 434
 
 
 def native_types():
@@ -1402,12 +1401,12 @@ def native_types():
         ]
 
     class Spawned(ctypes.Structure):
-        _fields_ = [("role", i32), ("pid", i32), ("fds", i32 * 4)]
+        _fields_ = [("role", i32), ("fds", i32 * 4)]
 
     return SandboxSpec, Spawned
 
 
-ZYGOTE, HARNESS, WORKER = 0, 1, 2
+WORKER = 2
 
 
 class Zygote:
@@ -1416,8 +1415,8 @@ class Zygote:
     def __init__(self, control, base, seccomp_filter, writable_paths):
         self.control = control
         self.base = base
-        # With the interpreter's lock held: two new processes come back from the middle of the call.
-        self.native_spawn = ctypes.PyDLL(ISOLATE_LIBRARY, use_errno=True).hearth_spawn
+        # With the interpreter's lock held: new processes come back from the middle of the call.
+        self.native_serve = ctypes.PyDLL(ISOLATE_LIBRARY).hearth_serve
         spec_type, spawned_type = native_types()
         self.filter = ctypes.create_string_buffer(seccomp_filter, len(seccomp_filter))
         paths = [os.fsencode(path) for path in writable_paths] + [None]
@@ -1434,41 +1433,11 @@ class Zygote:
     def serve(self):
         # Whoever ends is nobody's business here: the host holds a pidfd.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        while True:
-            packet, fds = receive(self.control)
-            if not packet:
-                os._exit(0)
-            request = _decoded(packet)
-            try:
-                if request.get("type") == "spawn" and fds:
-                    self.spawn(request, fds)
-            except OSError as error:
-                message = "make a sandbox: %s" % error.strerror
-                send(self.control, {"type": "spawn_failed", "number": request["number"], "message": message})
-            finally:
-                for fd in fds:
-                    os.close(fd)
-
-    def spawn(self, request, fds):
-        for name in ("uid", "gid", "workspace_bytes", "workspace_inodes", "scratch_bytes", "scratch_inodes"):
-            setattr(self.spec, name, request[name])
-        self.spec.use_landlock = request["use_landlock"]
-        self.spec.stream, self.spec.cgroup_count = fds[0], len(fds) - 1
-        self.spec.cgroup_fds = (ctypes.c_int32 * len(fds))(*fds[1:])
-        if self.native_spawn(ctypes.byref(self.spec), ctypes.byref(self.spawned)) != 0:
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        if self.spawned.role != ZYGOTE:
+        gc.collect()
+        gc.freeze()
+        if self.native_serve(self.control.fileno(), ctypes.byref(self.spec), ctypes.byref(self.spawned)) == 0:
             become_forked(self.spawned, self.base)
-        self.announce(request["number"], self.spawned.pid)
-
-    def announce(self, number, pid):
-        pidfd = libc.syscall(SYS_PIDFD_OPEN, pid, 0)
-        if pidfd < 0:
-            raise OSError(errno.ESRCH, "its first process ended at once")
-        message = json.dumps({"type": "spawned", "number": number}).encode()
-        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [pidfd]))
-        self.control.sendmsg([message], [rights])
-        os.close(pidfd)
+        os._exit(0)
 
 
 def become_forked(spawned, base):

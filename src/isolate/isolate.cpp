@@ -1,6 +1,7 @@
 #include "isolate/isolate.h"
 
 #include "isolate/steps.h"
+#include "wire/spawn_request.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -8,6 +9,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -119,12 +121,86 @@ void become_sandbox(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
   if (harness == 0) return wait_as_harness(ends, spawned);
   const int worker = harness < 0 ? -1 : ::fork();
   if (worker == 0) {
-    spawned = {hearth_worker, 0, {ends.out[1], ends.err[1], ends.emit[1], ends.run[0]}};
+    spawned = {hearth_worker, {ends.out[1], ends.err[1], ends.emit[1], ends.run[0]}};
     return;
   }
   if (worker < 0) fail("fork the sandbox's processes");
   if (worker > 0) become_init(spec, ends, harness);
   give_up(spec.stream);
+}
+
+// The number of the new process, -1 if there is none; 0 in a new process that has a role.
+int spawn(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
+  if (::setns(spec.own_pid_namespace, CLONE_NEWPID) != 0 || ::unshare(CLONE_NEWPID) != 0) return -1;
+  // Not clone: fork runs the handlers by which NumPy and others prepare for it.
+  const int pid = ::fork();
+  if (pid == 0) become_sandbox(spec, spawned);
+  return pid;
+}
+
+constexpr std::size_t descriptor_space =
+    CMSG_SPACE(wire::max_spawn_descriptors * sizeof(std::int32_t));
+
+struct Request {
+  wire::SpawnRequest values;
+  std::int32_t fds[wire::max_spawn_descriptors];
+  std::size_t fd_count;
+};
+
+// False when the host is gone.
+bool receive(int control, Request& request) {
+  request = {};
+  iovec content{&request.values, sizeof request.values};
+  alignas(cmsghdr) char space[descriptor_space];
+  msghdr message{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  message.msg_control = space;
+  message.msg_controllen = sizeof space;
+  ssize_t size = -1;
+  while ((size = ::recvmsg(control, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  }
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (size > 0 && header != nullptr && header->cmsg_type == SCM_RIGHTS) {
+    request.fd_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(std::int32_t);
+    std::memcpy(request.fds, CMSG_DATA(header), request.fd_count * sizeof(std::int32_t));
+  }
+  return size > 0;
+}
+
+void answer(int control, std::uint64_t number, int pid) {
+  const int pidfd = pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1;
+  wire::SpawnReply reply{number, pidfd < 0 ? errno : 0};
+  iovec content{&reply, sizeof reply};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof pidfd)] = {};
+  msghdr message{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  if (pidfd >= 0) {
+    message.msg_control = space;
+    message.msg_controllen = sizeof space;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof pidfd);
+    std::memcpy(CMSG_DATA(header), &pidfd, sizeof pidfd);
+  }
+  // If the host is gone, the next receive says so.
+  ::sendmsg(control, &message, MSG_NOSIGNAL);
+  if (pidfd >= 0) ::close(pidfd);
+}
+
+void fill_in(HearthSandboxSpec& spec, const Request& request) {
+  spec.uid = request.values.uid;
+  spec.gid = request.values.gid;
+  spec.workspace_bytes = request.values.workspace_bytes;
+  spec.workspace_inodes = request.values.workspace_inodes;
+  spec.scratch_bytes = request.values.scratch_bytes;
+  spec.scratch_inodes = request.values.scratch_inodes;
+  spec.use_landlock = request.values.use_landlock;
+  spec.stream = request.fds[0];
+  spec.cgroup_fds = request.fds + 1;
+  spec.cgroup_count = request.fd_count - 1;
 }
 
 }  // namespace
@@ -138,17 +214,20 @@ bool fail(const char* step) {
 
 using namespace hearth::isolate;
 
-extern "C" __attribute__((visibility("default"))) int hearth_spawn(const HearthSandboxSpec* spec,
+extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t control,
+                                                                   HearthSandboxSpec* spec,
                                                                    HearthSpawned* spawned) {
-  if (::setns(spec->own_pid_namespace, CLONE_NEWPID) != 0 || ::unshare(CLONE_NEWPID) != 0)
-    return -1;
-  // Not clone: fork runs the handlers by which NumPy and others prepare for it.
-  const int pid = ::fork();
-  if (pid < 0) return -1;
-  if (pid == 0) {
-    become_sandbox(*spec, *spawned);
-  } else {
-    *spawned = {hearth_zygote, pid, {}};
+  Request request;
+  while (receive(control, request)) {
+    errno = EPROTO;
+    int pid = -1;
+    if (request.fd_count > 0) {
+      fill_in(*spec, request);
+      pid = spawn(*spec, *spawned);
+      if (pid == 0) return 0;
+    }
+    answer(control, request.values.number, pid);
+    for (std::size_t i = 0; i < request.fd_count; ++i) ::close(request.fds[i]);
   }
-  return 0;
+  return -1;
 }

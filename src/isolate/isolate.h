@@ -1,4 +1,4 @@
-// isolate/isolate.h: what a zygote calls to make a sandbox. Runs between fork and exec in a process
+// isolate/isolate.h: what a zygote calls to make sandboxes. Runs between fork and exec in a process
 // that was Python: no allocation, no exceptions, libc only.
 #pragma once
 
@@ -27,20 +27,20 @@ struct HearthSandboxSpec {
   std::int32_t stream;             // the sandbox's end of its conversation with the host
 };
 
-enum HearthRole : std::int32_t { hearth_zygote, hearth_harness, hearth_worker };
+enum HearthRole : std::int32_t { hearth_harness = 1, hearth_worker = 2 };
 
-// Who the caller is when hearth_spawn returns.
+// Who the caller is when hearth_serve returns 0.
 struct HearthSpawned {
   HearthRole role;
-  // zygote: the first process of the new sandbox
-  std::int32_t pid;
-  // worker: its stdout, stderr, emit and run; harness: its socket to init
-  std::int32_t fds[4];
+  std::int32_t fds[4];  // worker: stdout, stderr, emit and run; harness: its socket to init
 };
 
-// Returns once in the zygote, at once; once in the sandbox's first worker; and once in its harness,
-// but there only when it has something to do: until then no line of Python runs in it, so it shares
-// all its memory with its parent. The sandbox's first process becomes init in between and does not
-// return; if it cannot, it says why on the stream. -1 with errno: nothing was made.
-int hearth_spawn(const HearthSandboxSpec* spec, HearthSpawned* spawned);
+// Makes a sandbox for each request that comes (wire/spawn_request.h). In the zygote it returns only
+// when the host is gone, with -1. It returns 0 in each sandbox's first worker; and in its harness,
+// but there only when that has something to do: until then no line of Python runs in it, nor in the
+// zygote between two requests, so all of them share their memory. The sandbox's first process
+// becomes init and does not return; if it cannot, it says why on its stream.
+//
+// The rest of `spec` is filled in from each request.
+int hearth_serve(std::int32_t control, HearthSandboxSpec* spec, HearthSpawned* spawned);
 }

@@ -24,8 +24,8 @@ struct CgroupMounts {
   std::filesystem::path cpu;
   std::vector<std::string> missing;  // controllers that are nowhere
 };
-// A decision on the text of /proc/self/mountinfo and /proc/self/cgroup alone. Version 1 where it has
-// any of the three controllers: then the tree of version 2 cannot have them all.
+// A decision on the text of /proc/self/mountinfo and /proc/self/cgroup alone. Version 1 where it
+// has any of the three controllers: then the tree of version 2 cannot have them all.
 CgroupMounts find_cgroup_mounts(const std::string& mountinfo, const std::string& own_groups);
 
 struct CgroupLimits {

@@ -86,15 +86,15 @@ Task<std::shared_ptr<Zygote>> NativeSource::running_zygote() {
   co_return zygote_;
 }
 
-Zygote::SandboxRequest NativeSource::request_for(uid_t uid) const {
-  Zygote::SandboxRequest request;
+wire::SpawnRequest NativeSource::request_for(uid_t uid) const {
+  wire::SpawnRequest request{};
   request.uid = uid;
   request.gid = uid;
   request.workspace_bytes = static_cast<std::uint64_t>(config_.scratch_size_mb) << 20;
   request.workspace_inodes = request.workspace_bytes / bytes_per_inode;
   request.scratch_bytes = scratch_bytes;
   request.scratch_inodes = scratch_bytes / bytes_per_inode;
-  request.use_landlock = host_->use_landlock;
+  request.use_landlock = host_->use_landlock ? 1 : 0;
   return request;
 }
 
@@ -121,7 +121,7 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   if (parts.cgroup) joining = parts.cgroup->open_for_joining();
   std::vector<int> fds{stream.theirs.get()};
   for (const os::UniqueFd& file : joining) fds.push_back(file.get());
-  const Zygote::SandboxRequest request = request_for(parts.uid ? parts.uid->uid() : 0);
+  const wire::SpawnRequest request = request_for(parts.uid ? parts.uid->uid() : 0);
   parts.pidfd = co_await parts.zygote->fork_sandbox(request, fds);
   stream.theirs.reset();
   auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, id, std::move(stream.ours),

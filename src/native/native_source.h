@@ -63,7 +63,7 @@ class NativeSource : public backend::SandboxSource {
  private:
   Task<std::shared_ptr<Zygote>> running_zygote();
   Task<std::unique_ptr<backend::Sandbox>> spawn_from(std::shared_ptr<Zygote> zygote);
-  Zygote::SandboxRequest request_for(uid_t uid) const;
+  wire::SpawnRequest request_for(uid_t uid) const;
   void check_posture(const NativeSandbox& sandbox, uid_t uid) const;
 
   asio::any_io_executor executor_;

@@ -93,7 +93,7 @@ pid_t start_launcher(const Programs& programs, const LaunchPlan& plan, int contr
 }
 
 // False when nobody is there to receive it.
-bool send_packet(int socket, const std::string& text, const std::vector<int>& fds) {
+bool send_packet(int socket, std::string_view text, const std::vector<int>& fds) {
   iovec content{const_cast<char*>(text.data()), text.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(max_fds * sizeof(int))> control{};
   msghdr message{};
@@ -193,30 +193,23 @@ Task<Zygote::Reply> Zygote::receive() {
   }
 }
 
-Task<os::UniqueFd> Zygote::fork_sandbox(SandboxRequest request, std::vector<int> fds) {
+Task<os::UniqueFd> Zygote::fork_sandbox(wire::SpawnRequest request, std::vector<int> fds) {
   const Mutex::Lock lock = co_await one_request_.lock();
-  const std::uint64_t number = ++requests_;
-  const json::object message{{"type", "spawn"},
-                             {"number", number},
-                             {"uid", request.uid},
-                             {"gid", request.gid},
-                             {"workspace_bytes", request.workspace_bytes},
-                             {"workspace_inodes", request.workspace_inodes},
-                             {"scratch_bytes", request.scratch_bytes},
-                             {"scratch_inodes", request.scratch_inodes},
-                             {"use_landlock", request.use_landlock ? 1 : 0}};
-  if (!alive() || !send_packet(control_.native_handle(), json::serialize(message), fds))
-    fail_as_ended();
+  request.number = ++requests_;
+  const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);
+  if (!alive() || !send_packet(control_.native_handle(), bytes, fds)) fail_as_ended();
   while (true) {
     Reply reply = co_await receive();
     if (reply.text.empty()) fail_as_ended();
-    const json::object answer = parse(reply.text);
-    const json::value* answered = answer.if_contains("number");
+    wire::SpawnReply answer{};
+    if (reply.text.size() != sizeof answer) throw SpawnError("the zygote made no sense", {});
+    std::memcpy(&answer, reply.text.data(), sizeof answer);
     // What an earlier caller asked for and did not wait for. Its descriptor is closed here; the
     // sandbox's stream is closed too, so it ends.
-    if (answered == nullptr || answered->to_number<std::uint64_t>() != number) continue;
-    if (string_in(answer, "type") == "spawned" && reply.fd) co_return std::move(reply.fd);
-    throw SpawnError(string_in(answer, "message"), {});
+    if (answer.number != request.number) continue;
+    if (reply.fd) co_return std::move(reply.fd);
+    throw SpawnError(
+        std::string("make a sandbox: ") + std::strerror(static_cast<int>(answer.error)), {});
   }
 }
 

@@ -6,6 +6,7 @@
 #include "channel/sandbox_channel.h"
 #include "native/launch_plan.h"
 #include "os/unique_fd.h"
+#include "wire/spawn_request.h"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -35,18 +36,9 @@ class Zygote {
   // launcher or the harness said.
   Task<> ready();
 
-  struct SandboxRequest {
-    uid_t uid = 0;
-    gid_t gid = 0;
-    std::uint64_t workspace_bytes = 0;
-    std::uint64_t workspace_inodes = 0;
-    std::uint64_t scratch_bytes = 0;
-    std::uint64_t scratch_inodes = 0;
-    bool use_landlock = true;
-  };
   // A pidfd of the sandbox's first process. `fds`: its stream, then what it joins its cgroups with.
   // They must stay open until this returns. Throws SpawnError.
-  Task<os::UniqueFd> fork_sandbox(SandboxRequest request, std::vector<int> fds);
+  Task<os::UniqueFd> fork_sandbox(wire::SpawnRequest request, std::vector<int> fds);
 
   bool alive() const;
   // Reads what launcher and zygote print, from their start to their end: somebody must, or they
