@@ -152,7 +152,7 @@ void NativeSource::check_posture(const NativeSandbox& sandbox, uid_t uid) const 
   std::vector<std::string> found;
   try {
     found = differences_of_sandbox(pid_of(sandbox.pidfd()), expected);
-  } catch (const OsError& error) {
+  } catch (const std::exception& error) {
     found = {std::string("it cannot be looked at: ") + error.what()};
   }
   if (found.empty()) return;

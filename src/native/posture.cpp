@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 namespace hearth::native {
 namespace {
@@ -34,11 +37,19 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-std::string link_of(const std::string& path) {
+// Nothing if it is gone.
+std::optional<std::string> find_link(const std::string& path) {
   std::array<char, 256> target{};
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+  if (size < 0 && errno == ENOENT) return std::nullopt;
   if (size < 0) throw OsError("read " + path);
-  return {target.data(), static_cast<std::size_t>(size)};
+  return std::string(target.data(), static_cast<std::size_t>(size));
+}
+
+std::string link_of(const std::string& path) {
+  std::optional<std::string> target = find_link(path);
+  if (!target) throw OsError("read " + path);
+  return *std::move(target);
 }
 
 std::string field(const ObservedProcess& observed, const std::string& name) {
@@ -158,8 +169,9 @@ ObservedProcess observe_process(pid_t pid) {
       observed.limits[trimmed(line.substr(0, name_width))] = trimmed(line.substr(name_width));
   for (const std::string& line : lines_of(os::read_file(directory + "/cgroup", max_proc_bytes)))
     add_cgroup(observed, line);
+  // A harness may still be closing some.
   for (const fs::directory_entry& entry : fs::directory_iterator(directory + "/fd"))
-    observed.descriptors.push_back(link_of(entry.path()));
+    if (auto target = find_link(entry.path())) observed.descriptors.push_back(*std::move(target));
   observed.mountinfo = os::read_file(directory + "/mountinfo", max_proc_bytes);
   return observed;
 }
