@@ -1,0 +1,160 @@
+// What is left of sandboxes that are gone: nothing.
+#include "native/cgroup.h"
+#include "os/read_file.h"
+#include "tests/support/host_view.h"
+#include "tests/support/in_sandbox.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <unistd.h>
+
+#include <filesystem>
+
+using namespace hearth;
+using namespace hearth::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::size_t entries_of(const fs::path& directory) {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(directory), fs::directory_iterator()));
+}
+
+std::string own(const char* file) {
+  return os::read_file(std::string("/proc/self/") + file, std::size_t{16} << 20);
+}
+
+// The groups of this process's sandboxes, in every tree; `name` is that of one of them.
+std::vector<fs::path> groups_like(const std::string& name) {
+  const auto mounts = native::find_cgroup_mounts(own("mountinfo"), own("cgroup"));
+  const fs::path instance = fs::path(name).parent_path();
+  std::vector<fs::path> found;
+  for (const fs::path& base : {mounts.memory, mounts.pids, mounts.cpu, mounts.unified}) {
+    if (base.empty()) continue;
+    // In version 2 the instance may stand beside us instead of below.
+    for (const fs::path& parent : {base, base.parent_path()})
+      if (fs::exists(parent / instance)) found.push_back(parent / instance);
+  }
+  REQUIRE_FALSE(found.empty());
+  return found;
+}
+
+std::size_t directories_in(const std::vector<fs::path>& groups) {
+  std::size_t count = 0;
+  for (const fs::path& group : groups)
+    for (const auto& entry : fs::directory_iterator(group)) count += entry.is_directory() ? 1U : 0U;
+  return count;
+}
+
+bool descends_from(pid_t pid, pid_t ancestor) {
+  while (pid > 1 && pid != ancestor) pid = parent_of(pid);
+  return pid == ancestor;
+}
+
+std::size_t descendants() {
+  std::size_t count = 0;
+  for (const pid_t pid : all_processes())
+    if (pid != ::getpid() && descends_from(pid, ::getpid())) ++count;
+  return count;
+}
+
+struct Counts {
+  std::size_t descriptors = entries_of("/proc/self/fd");
+  std::size_t mounts = own("mountinfo").size();
+  std::size_t processes = descendants();
+  bool operator==(const Counts&) const = default;
+};
+
+// Burying goes on in the background; a leak never comes to its end.
+template <typename Condition>
+void run_until(NativeSandboxes& sandboxes, const Condition& is_reached) {
+  for (int step = 0; step < 20'000 && !is_reached(); ++step)
+    sandboxes.loop().run_one_for(std::chrono::milliseconds(1));
+}
+
+const std::string leave_processes = R"py(
+import os, time
+for _ in range(5):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0: time.sleep(1000)
+        os._exit(0)
+)py";
+
+}  // namespace
+
+TEST_CASE("after 200 sandboxes no process, group, mount or descriptor is left") {
+  native_host();
+  const Counts before_all;
+  std::vector<fs::path> groups;
+  {
+    NativeSandboxes sandboxes;
+    pid_t zygote = 0;
+    {
+      const auto first = sandboxes.spawn();
+      zygote = zygote_of(*first);
+      groups = groups_like(dynamic_cast<const native::NativeSandbox&>(*first).cgroup()->name());
+      CHECK(directories_in(groups) > 0);
+      printed(sandboxes, *first, "pass");
+    }
+    const auto all_buried = [&] { return directories_in(groups) == 0; };
+    run_until(sandboxes, all_buried);
+    REQUIRE(all_buried());
+    const std::string zygote_files = "/proc/" + std::to_string(zygote) + "/fd";
+    const std::string zygote_mounts = "/proc/" + std::to_string(zygote) + "/mountinfo";
+    const std::size_t zygotes_descriptors = entries_of(zygote_files);
+    const std::string mounts_of_zygote = os::read_file(zygote_mounts, std::size_t{1} << 20);
+    const Counts before;
+    for (int round = 0; round < 200; ++round) {
+      const auto sandbox = sandboxes.spawn();
+      if (round % 10 == 0) sandboxes.run_in(*sandbox, "print(1)");
+      if (round % 10 == 5) {
+        sandboxes.run_in(*sandbox, leave_processes);
+        sandbox->kill();
+      }
+    }
+    run_until(sandboxes, all_buried);
+    CHECK(directories_in(groups) == 0);
+    const Counts after;
+    CHECK(after.descriptors == before.descriptors);
+    CHECK(after.mounts == before.mounts);
+    CHECK(after.processes == before.processes);
+    CHECK(entries_of(zygote_files) == zygotes_descriptors);
+    CHECK(os::read_file(zygote_mounts, std::size_t{1} << 20) == mounts_of_zygote);
+  }
+  const Counts after_all;
+  CHECK(after_all.descriptors == before_all.descriptors);
+  CHECK(after_all.processes == before_all.processes);
+  CHECK(after_all.mounts == before_all.mounts);
+}
+
+TEST_CASE("what is alive when its source is closed ends and leaves nothing") {
+  native_host();
+  const Counts before;
+  std::vector<fs::path> groups;
+  std::vector<std::unique_ptr<backend::Sandbox>> alive;
+  {
+    NativeSandboxes sandboxes;
+    for (int i = 0; i < 5; ++i) alive.push_back(sandboxes.spawn());
+    groups = groups_like(dynamic_cast<const native::NativeSandbox&>(*alive[0]).cgroup()->name());
+    for (const auto& sandbox : alive) printed(sandboxes, *sandbox, leave_processes);
+    alive.clear();
+  }
+  CHECK(directories_in(groups) == 0);
+  CHECK(Counts() == before);
+}
+
+TEST_CASE("spawns that fail leave nothing") {
+  native_host();
+  const Counts before;
+  {
+    blueprint::SandboxConfig config;
+    config.resource_limits.pids_limit = -3;
+    NativeSandboxes sandboxes(config);
+    for (int round = 0; round < 10; ++round) CHECK_THROWS_AS(sandboxes.spawn(), SpawnError);
+  }
+  CHECK(Counts() == before);
+}
