@@ -1267,12 +1267,18 @@ def load_lazy_parts():
 
 
 def add_path(path):
+    """Behind the standard library, but before the machine's own packages: the blueprint chose its versions."""
+    before = list(sys.path)
     try:
         import site
     except ImportError:
         sys.path.append(path)
     else:
         site.addsitedir(path)  # reads .pth files too
+    added = [entry for entry in sys.path if entry not in before]
+    machines = [at for at, entry in enumerate(before) if entry.endswith(("site-packages", "dist-packages"))]
+    place = min(machines, default=len(before))
+    sys.path[:] = before[:place] + added + before[place:]
 
 
 def load_tools(directory):
