@@ -1,11 +1,7 @@
 // What is left of sandboxes that are gone: nothing.
-#include "native/cgroup.h"
 #include "os/read_file.h"
 #include "tests/support/host_view.h"
 #include "tests/support/in_sandbox.h"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include <unistd.h>
 
@@ -27,19 +23,13 @@ std::string own(const char* file) {
   return os::read_file(std::string("/proc/self/") + file, std::size_t{16} << 20);
 }
 
-// The groups of this process's sandboxes, in every tree; `name` is that of one of them.
-std::vector<fs::path> groups_like(const std::string& name) {
-  const auto mounts = native::find_cgroup_mounts(own("mountinfo"), own("cgroup"));
-  const fs::path instance = fs::path(name).parent_path();
-  std::vector<fs::path> found;
-  for (const fs::path& base : {mounts.memory, mounts.pids, mounts.cpu, mounts.unified}) {
-    if (base.empty()) continue;
-    // In version 2 the instance may stand beside us instead of below.
-    for (const fs::path& parent : {base, base.parent_path()})
-      if (fs::exists(parent / instance)) found.push_back(parent / instance);
-  }
-  REQUIRE_FALSE(found.empty());
-  return found;
+// Where the groups of this and all other sandboxes of this process are, in every tree.
+std::vector<fs::path> groups_around(const backend::Sandbox& sandbox) {
+  std::vector<fs::path> groups;
+  for (const fs::path& group :
+       dynamic_cast<const native::NativeSandbox&>(sandbox).cgroup()->directories())
+    groups.push_back(group.parent_path());
+  return groups;
 }
 
 std::size_t directories_in(const std::vector<fs::path>& groups) {
@@ -96,7 +86,7 @@ TEST_CASE("after 200 sandboxes no process, group, mount or descriptor is left") 
     {
       const auto first = sandboxes.spawn();
       zygote = zygote_of(*first);
-      groups = groups_like(dynamic_cast<const native::NativeSandbox&>(*first).cgroup()->name());
+      groups = groups_around(*first);
       CHECK(directories_in(groups) > 0);
       printed(sandboxes, *first, "pass");
     }
@@ -139,7 +129,7 @@ TEST_CASE("what is alive when its source is closed ends and leaves nothing") {
   {
     NativeSandboxes sandboxes;
     for (int i = 0; i < 5; ++i) alive.push_back(sandboxes.spawn());
-    groups = groups_like(dynamic_cast<const native::NativeSandbox&>(*alive[0]).cgroup()->name());
+    groups = groups_around(*alive[0]);
     for (const auto& sandbox : alive) printed(sandboxes, *sandbox, leave_processes);
     alive.clear();
   }
