@@ -2,7 +2,9 @@
 
 #include "base/error.h"
 #include "os/read_file.h"
+#include "os/unique_fd.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -150,6 +152,35 @@ void add_cgroup(ObservedProcess& observed, const std::string& line) {
   for (std::string name; std::getline(controllers, name, ',');) observed.cgroups[name] = path;
 }
 
+// For those who may trace a process, by owning its user namespace, and still not list its /proc/fd,
+// which belongs to root. `slots`: how large its table is.
+std::vector<std::string> taken_descriptors(pid_t pid, int slots) {
+  const os::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!process) throw OsError("open process " + std::to_string(pid));
+  std::vector<std::string> targets;
+  for (int slot = 0; slot < slots; ++slot) {
+    const os::UniqueFd copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), slot, 0)));
+    if (!copy && errno == EBADF) continue;
+    if (!copy) throw OsError("look at a descriptor of process " + std::to_string(pid));
+    targets.push_back(link_of("/proc/self/fd/" + std::to_string(copy.get())));
+  }
+  return targets;
+}
+
+std::vector<std::string> descriptors_of(const ObservedProcess& observed) {
+  const std::string directory = directory_of(observed.pid) + "/fd";
+  std::error_code error;
+  const fs::directory_iterator entries(directory, error);
+  if (error == std::errc::permission_denied)
+    return taken_descriptors(observed.pid, std::stoi(field(observed, "FDSize")));
+  if (error) throw OsError("list " + directory, error.value());
+  std::vector<std::string> targets;
+  // A harness may still be closing some.
+  for (const fs::directory_entry& entry : entries)
+    if (auto target = find_link(entry.path())) targets.push_back(*std::move(target));
+  return targets;
+}
+
 }  // namespace
 
 ObservedProcess observe_process(pid_t pid) {
@@ -169,9 +200,7 @@ ObservedProcess observe_process(pid_t pid) {
       observed.limits[trimmed(line.substr(0, name_width))] = trimmed(line.substr(name_width));
   for (const std::string& line : lines_of(os::read_file(directory + "/cgroup", max_proc_bytes)))
     add_cgroup(observed, line);
-  // A harness may still be closing some.
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory + "/fd"))
-    if (auto target = find_link(entry.path())) observed.descriptors.push_back(*std::move(target));
+  observed.descriptors = descriptors_of(observed);
   observed.mountinfo = os::read_file(directory + "/mountinfo", max_proc_bytes);
   return observed;
 }
