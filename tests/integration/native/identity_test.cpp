@@ -1,10 +1,12 @@
 // Who a script is: nobody, alone, and without a right to anything.
+#include "native/posture.h"
 #include "tests/support/host_view.h"
 #include "tests/support/in_sandbox.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -134,6 +136,19 @@ for fd in range(2048):
     kind = 'pipe' if stat.S_ISFIFO(info.st_mode) else os.readlink('/proc/self/fd/%d' % fd)
     print(fd, kind, 'inherited' if os.get_inheritable(fd) else 'own')
 )py") == "0 /dev/null inherited\n1 pipe inherited\n2 pipe inherited\n3 pipe own\n4 pipe own\n");
+}
+
+TEST_CASE("whoever runs the host sees all descriptors of a sandbox's processes") {
+  NativeSandboxes sandboxes;
+  const auto sandbox = sandboxes.spawn();
+  const std::vector<pid_t> pids = processes_of(*sandbox);
+  CHECK(pids.size() == 4);
+  for (const pid_t pid : pids) {
+    // At least its three streams, and what connects it with the others.
+    const auto descriptors = native::observe_process(pid).descriptors;
+    CHECK(descriptors.size() >= 4);
+    CHECK(std::count(descriptors.begin(), descriptors.end(), "/dev/null") >= 1);
+  }
 }
 
 TEST_CASE("no process of a sandbox holds a file or directory of the host") {
