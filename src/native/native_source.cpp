@@ -122,7 +122,11 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   std::vector<int> fds{stream.theirs.get()};
   for (const os::UniqueFd& file : joining) fds.push_back(file.get());
   const wire::SpawnRequest request = request_for(parts.uid ? parts.uid->uid() : 0);
+  // Whoever loses interest meanwhile gets it all the same: what is forked must have an owner, or
+  // its user and its cgroup would be free before it has ended.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   parts.pidfd = co_await parts.zygote->fork_sandbox(request, fds);
+  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
   stream.theirs.reset();
   auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, id, std::move(stream.ours),
                                                  std::move(parts));
