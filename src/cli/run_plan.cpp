@@ -42,7 +42,7 @@ std::string choose_sandbox(const settings::Settings& settings, const std::string
   for (const blueprint::SandboxConfig& config : settings.sandboxes) names.push_back(config.name);
   const std::string name = wanted.empty() ? std::string(usual_name) : wanted;
   for (const std::string& known : names)
-    if (known == name) return name;
+    if (known == name) return known;
   if (wanted.empty() && names.size() == 1) return names.front();
   if (wanted.empty() && names.size() > 1)
     throw Error("name one of the configuration's sandboxes with --sandbox");

@@ -28,9 +28,22 @@ std::string directory_of(pid_t pid) { return "/proc/" + std::to_string(pid); }
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    lines.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
   return lines;
+}
+
+// The word behind that many blanks.
+std::string word_at(const std::string& line, int number) {
+  std::size_t start = 0;
+  for (int i = 0; i < number && start != std::string::npos; ++i)
+    start = line.find(' ', start == 0 ? 0 : start + 1);
+  if (start == std::string::npos) return {};
+  start += number == 0 ? 0 : 1;
+  return line.substr(start, line.find(' ', start) - start);
 }
 
 std::string trimmed(const std::string& text) {
@@ -125,15 +138,14 @@ bool is_harmless(const std::string& target) {
 void compare_files(Comparison& comparison, const ObservedProcess& observed) {
   for (const std::string& target : observed.descriptors)
     if (!is_harmless(target)) comparison.note("it holds " + target);
+}
+
+void compare_mounts(Comparison& comparison, const std::string& mountinfo) {
   bool root_is_read_only = false;
-  for (const std::string& line : lines_of(observed.mountinfo)) {
+  for (const std::string& line : lines_of(mountinfo)) {
     // id parent device root point options ... - type source options
-    std::istringstream words(line);
-    std::string skipped;
-    std::string point;
-    std::string options;
-    words >> skipped >> skipped >> skipped >> skipped >> point >> options;
-    if (point == "/") root_is_read_only = (options + ',').starts_with("ro,");
+    const std::string point = word_at(line, 4);
+    if (point == "/") root_is_read_only = (word_at(line, 5) + ',').starts_with("ro,");
     const std::string type = line.substr(std::min(line.find(" - ") + 3, line.size()));
     if (type.starts_with("sysfs") || type.starts_with("cgroup"))
       comparison.note("the file system at " + point + " is " + type);
@@ -183,7 +195,7 @@ std::vector<std::string> descriptors_of(const ObservedProcess& observed) {
 
 }  // namespace
 
-ObservedProcess observe_process(pid_t pid) {
+ObservedProcess observe_process(pid_t pid, Mounts mounts) {
   const std::string directory = directory_of(pid);
   ObservedProcess observed;
   observed.pid = pid;
@@ -201,7 +213,8 @@ ObservedProcess observe_process(pid_t pid) {
   for (const std::string& line : lines_of(os::read_file(directory + "/cgroup", max_proc_bytes)))
     add_cgroup(observed, line);
   observed.descriptors = descriptors_of(observed);
-  observed.mountinfo = os::read_file(directory + "/mountinfo", max_proc_bytes);
+  if (mounts == Mounts::read)
+    observed.mountinfo = os::read_file(directory + "/mountinfo", max_proc_bytes);
   return observed;
 }
 
@@ -219,14 +232,20 @@ std::vector<std::string> differences(const ObservedProcess& observed,
   compare_identity(comparison, observed, expected);
   compare_surroundings(comparison, observed, expected);
   compare_files(comparison, observed);
+  if (observed.mountinfo) compare_mounts(comparison, *observed.mountinfo);
   return comparison.take();
 }
 
 std::vector<std::string> differences_of_sandbox(pid_t first, const ExpectedPosture& expected) {
-  std::vector<std::string> found = differences(observe_process(first), expected);
-  for (const pid_t child : children_of(first))
-    for (std::string& one : differences(observe_process(child), expected))
-      found.push_back(std::move(one));
+  const ObservedProcess init = observe_process(first);
+  std::vector<std::string> found = differences(init, expected);
+  for (const pid_t pid : children_of(first)) {
+    // All see the same mounts if they are in the same namespaces, and that is cheaper to compare.
+    const ObservedProcess child = observe_process(pid, Mounts::skip);
+    for (std::string& one : differences(child, expected)) found.push_back(std::move(one));
+    if (child.namespaces != init.namespaces)
+      found.push_back("process " + std::to_string(pid) + ": it is in other namespaces than init");
+  }
   return found;
 }
 

@@ -19,10 +19,11 @@ struct ObservedProcess {
   std::map<std::string, std::string> limits{};      // "Max open files" to "1024 1024 files"
   std::map<std::string, std::string> cgroups{};     // by controller; "" is version 2's one tree
   std::vector<std::string> descriptors{};           // what they lead to
-  std::string mountinfo{};
+  std::optional<std::string> mountinfo{};           // nothing: not looked at
 };
 // Throws OsError when it cannot be read.
-ObservedProcess observe_process(pid_t pid);
+enum class Mounts { read, skip };
+ObservedProcess observe_process(pid_t pid, Mounts mounts = Mounts::read);
 std::vector<pid_t> children_of(pid_t pid);
 
 struct ExpectedPosture {

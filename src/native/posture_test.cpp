@@ -88,7 +88,7 @@ TEST_CASE("each promise that is not kept is named") {
   process.mountinfo = "1 2 0:1 / / rw,nosuid - tmpfs tmpfs rw\n";
   CHECK(difference(process) == "its root is not read-only");
   process = as_it_should_be();
-  process.mountinfo += "4 1 0:3 / /sys ro - sysfs sysfs rw\n";
+  *process.mountinfo += "4 1 0:3 / /sys ro - sysfs sysfs rw\n";
   CHECK(difference(process).starts_with("the file system at /sys is sysfs"));
 }
 
