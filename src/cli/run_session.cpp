@@ -61,17 +61,19 @@ Task<> RunSession::open(OnLine on_build_line) {
   co_await source_->start();
 }
 
-Task<int> RunSession::run_script(std::string script, std::string name) {
+Task<int> RunSession::run_script(std::string script, const std::string& name) {
   const std::unique_ptr<backend::Sandbox> sandbox = co_await source_->spawn();
-  co_return co_await run_in(*sandbox, std::move(script), std::move(name));
+  co_return co_await run_in(*sandbox, std::move(script), name);
 }
 
 Task<int> RunSession::run_step(std::string script) {
   if (!shared_) shared_ = co_await source_->spawn();
-  co_return co_await run_in(*shared_, std::move(script), {});
+  const std::string no_name;
+  co_return co_await run_in(*shared_, std::move(script), no_name);
 }
 
-Task<int> RunSession::run_in(backend::Sandbox& sandbox, std::string script, std::string name) {
+Task<int> RunSession::run_in(backend::Sandbox& sandbox, std::string script,
+                             const std::string& name) {
   execution::SandboxControls controls;
   controls.kill = [&sandbox] { sandbox.kill(); };
   controls.memory_limit_hit = [&sandbox] { return sandbox.memory_limit_hit(); };

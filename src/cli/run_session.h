@@ -36,8 +36,8 @@ class RunSession {
   // Builds the environment and starts its zygote. CannotSandbox, BuildError, PythonNotFound,
   // SpawnError.
   Task<> open(OnLine on_build_line);
-  // One script in a sandbox of its own. Returns the exit code.
-  Task<int> run_script(std::string script, std::string name);
+  // One script in a sandbox of its own. Returns the exit code. `name` must outlive the task.
+  Task<int> run_script(std::string script, const std::string& name);
   // One step in the sandbox all steps share.
   Task<int> run_step(std::string script);
   bool is_running() const { return running_ != nullptr; }
@@ -46,7 +46,8 @@ class RunSession {
   Task<> close();
 
  private:
-  Task<int> run_in(backend::Sandbox& sandbox, std::string script, std::string name);
+  // Both references must outlive the task.
+  Task<int> run_in(backend::Sandbox& sandbox, std::string script, const std::string& name);
   wire::RunRequest request_for(std::string script) const;
   std::map<std::string, std::string> secrets() const;
 

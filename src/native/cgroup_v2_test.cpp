@@ -86,8 +86,7 @@ std::string said_in(const fs::path& group, uid_t uid, const std::function<std::s
 // A process that only lives in its group.
 class Neighbour {
  public:
-  explicit Neighbour(const fs::path& group) {
-    pid_ = ::fork();
+  explicit Neighbour(const fs::path& group) : pid_(::fork()) {
     if (pid_ == 0)
       while (true) ::pause();
     std::ofstream(group / "cgroup.procs") << pid_ << std::flush;

@@ -193,7 +193,7 @@ Task<Zygote::Reply> Zygote::receive() {
   }
 }
 
-Task<os::UniqueFd> Zygote::fork_sandbox(wire::SpawnRequest request, std::vector<int> fds) {
+Task<os::UniqueFd> Zygote::fork_sandbox(wire::SpawnRequest request, const std::vector<int>& fds) {
   const Mutex::Lock lock = co_await one_request_.lock();
   request.number = ++requests_;
   const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);

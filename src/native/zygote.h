@@ -38,7 +38,7 @@ class Zygote {
 
   // A pidfd of the sandbox's first process. `fds`: its stream, then what it joins its cgroups with.
   // They must stay open until this returns. Throws SpawnError.
-  Task<os::UniqueFd> fork_sandbox(wire::SpawnRequest request, std::vector<int> fds);
+  Task<os::UniqueFd> fork_sandbox(wire::SpawnRequest request, const std::vector<int>& fds);
 
   bool alive() const;
   // Reads what launcher and zygote print, from their start to their end: somebody must, or they
