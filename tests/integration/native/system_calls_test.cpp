@@ -71,7 +71,7 @@ print({call(number, 0, 0, 0, 0, 0, 0) for number in (334 + 20, 400, 600, 999, 12
 )py") == "{'ENOSYS'}\n{'ENOSYS'}\n{'ENOSYS'}\n");
 }
 
-TEST_CASE("sockets are local, TCP or UDP, or ask for routes; nothing else") {
+TEST_CASE("sockets are local, TCP or UDP, or ask for routes, and nothing else") {
   CHECK(outcome(R"py(
 UNIX, INET, INET6, NETLINK, PACKET, KEY, CAN, TIPC, BT, ALG, VSOCK, XDP, RDS = (
     1, 2, 10, 16, 17, 15, 29, 30, 31, 38, 40, 44, 21)
