@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HEARTH = os.path.abspath(sys.argv.pop())
@@ -183,6 +184,11 @@ class Run(unittest.TestCase):
                 seen += self.read_some(master)
             if answer is not None:
                 seen = seen[seen.index(answer) :]
+        # Again until it is heard: the first may come while the terminal changes its mode.
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while process.poll() is None and time.monotonic() < deadline:
+            os.write(master, b"\x04")
+            time.sleep(0.05)
         self.assertEqual(process.wait(PATIENCE_SECONDS), 0)
         os.close(master)
 
