@@ -91,7 +91,7 @@ TEST_CASE("an unchanged environment is used at once: nothing runs, nothing is wr
   CHECK(identity_of(fixture.place()) == tree);
 }
 
-TEST_CASE("a package that does not exist is an error with pip's words, and leaves nothing") {
+TEST_CASE("B14: a package that does not exist is an error with pip's words, and leaves nothing") {
   Fixture fixture;
   fixture.add_sandbox({"no-such-package"});
   const BuildError error = fixture.failure();
@@ -119,7 +119,7 @@ TEST_CASE("without packages there is no pip, and no need of an index") {
   CHECK(fixture.progress.empty());
 }
 
-TEST_CASE("a version of Python that is missing is an error that lists those there are") {
+TEST_CASE("C24: a version of Python that is missing is an error that lists those there are") {
   Fixture fixture;
   fixture.registry.register_sandbox({.name = "box", .python_version = "3.99"});
   try {
@@ -131,7 +131,7 @@ TEST_CASE("a version of Python that is missing is an error that lists those ther
   }
 }
 
-TEST_CASE("a sandbox that is not registered is an error") {
+TEST_CASE("B15: a sandbox that is not registered is an error") {
   Fixture fixture;
   CHECK_THROWS_AS(fixture.ensure("other"), registry::UnknownSandbox);
 }

@@ -203,7 +203,7 @@ while True:
   CHECK(execution::name_of(shared.verdict) == "memory_limit");
 }
 
-TEST_CASE("a full workspace is an error of the script that fills it") {
+TEST_CASE("C19: a full workspace is an error of the script that fills it") {
   Attack attack(with_memory(256, 8));
   const auto result = attack.run(R"py(
 import errno, os
