@@ -104,36 +104,33 @@ std::vector<fs::path> bases_of(const CgroupMounts& mounts) {
   return {mounts.memory, mounts.pids, mounts.cpu};
 }
 
-// The lock is on the first tree; the others bear the same name. The first goes last: what is left
-// when we are interrupted is found by it.
-void remove_everywhere(const std::vector<fs::path>& bases, const std::string& name) {
-  for (auto base = bases.rbegin(); base != bases.rend(); ++base)
-    if (fs::exists(*base / name)) remove_tree(*base / name);
+// The groups in which an instance may have left something: our own, and those beside it, as a
+// service that is started anew, or another login, gets a group of another name.
+std::vector<fs::path> haunts_of(const fs::path& base) {
+  std::vector<fs::path> haunts{base};
+  if (fs::exists(base.parent_path() / "cgroup.procs")) haunts = children_of(base.parent_path());
+  return haunts;
 }
 
-void remove_leftovers(const std::vector<fs::path>& bases) {
-  for (const fs::path& found : children_of(bases.front())) {
-    const std::string name = found.filename();
-    if (!name.starts_with(prefix)) continue;
-    const os::UniqueFd lock = try_lock(found);
-    if (!lock) continue;
-    log::info("removing what an earlier instance left", {{"cgroup", found.string()}});
-    remove_everywhere(bases, name);
-  }
+void remove_leftovers(const fs::path& base) {
+  for (const fs::path& haunt : haunts_of(base))
+    for (const fs::path& found : children_of(haunt)) {
+      if (!found.filename().string().starts_with(prefix)) continue;
+      if (::access(haunt.c_str(), W_OK) != 0) continue;  // another user's
+      const os::UniqueFd lock = try_lock(found);
+      if (!lock) continue;
+      log::info("removing what an earlier instance left", {{"cgroup", found.string()}});
+      remove_tree(found);
+    }
 }
 
-// Makes and locks a group that nobody else has; its name. Until it is locked, who starts at the
-// same time takes it for a leftover: then another is made.
-std::string make_own(const fs::path& base, os::UniqueFd& lock) {
-  constexpr int attempts = 1000;
-  for (int attempt = 0; attempt < attempts; ++attempt) {
-    const std::string name = std::string(prefix) + random_id().substr(0, 12);
-    make_directory(base / name);
-    lock = try_lock(base / name);
-    // The lock may be that of a directory that has just been removed.
-    if (lock && fs::exists(base / name)) return name;
-  }
-  throw Error("other instances remove what is made in " + base.string());
+// False when another instance, which starts at the same time, took it for a leftover before it was
+// locked.
+bool make_and_lock(const fs::path& path, std::vector<os::UniqueFd>& locks) {
+  make_directory(path);
+  locks.push_back(try_lock(path));
+  // The lock may be that of a directory that has just been removed.
+  return locks.back() && fs::exists(path);
 }
 
 class CgroupV1 : public Cgroup {
@@ -330,19 +327,37 @@ CgroupTree::CgroupTree(const CgroupMounts& mounts) : mounts_(mounts) {
   }
   if (mounts_.version == Version::v2) mounts_.unified = usable_v2_base(mounts_.unified);
   const std::vector<fs::path> bases = bases_of(mounts_);
-  remove_leftovers(bases);
-  const std::string name = make_own(bases.front(), lock_);
-  for (const fs::path& base : bases) {
-    if (!instance_.empty()) make_directory(base / name);
-    instance_.push_back(base / name);
+  for (const fs::path& base : bases) remove_leftovers(base);
+  constexpr int attempts = 1000;
+  try {
+    for (int attempt = 0; instance_.empty(); ++attempt) {
+      if (attempt == attempts)
+        throw Error("other instances remove what is made in " + bases.front().string());
+      make_own(bases);
+    }
+    if (mounts_.version == Version::v2) enable_controllers(instance_.front());
+  } catch (...) {
+    remove_own();
+    throw;
   }
-  if (mounts_.version == Version::v2) enable_controllers(instance_.front());
 }
 
-CgroupTree::~CgroupTree() {
-  for (auto directory = instance_.rbegin(); directory != instance_.rend(); ++directory)
-    remove_tree(*directory);
+void CgroupTree::make_own(const std::vector<fs::path>& bases) {
+  const std::string name = std::string(prefix) + random_id().substr(0, 12);
+  for (const fs::path& base : bases) {
+    const bool is_ours = make_and_lock(base / name, locks_);
+    instance_.push_back(base / name);
+    if (!is_ours) return remove_own();
+  }
 }
+
+void CgroupTree::remove_own() {
+  for (const fs::path& directory : instance_) remove_tree(directory);
+  instance_.clear();
+  locks_.clear();
+}
+
+CgroupTree::~CgroupTree() { remove_own(); }
 
 std::unique_ptr<Cgroup> CgroupTree::make(const std::string& id, const CgroupLimits& limits) const {
   if (mounts_.version == Version::v2)

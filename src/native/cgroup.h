@@ -50,8 +50,8 @@ class Cgroup {
   virtual std::vector<std::string> controllers() const = 0;
 };
 
-// This process's part of the trees. Marked by a lock that the kernel releases when we end, however
-// we end: what bears no lock was left by the dead, and is removed by whoever comes next.
+// This process's part of the trees. Marked, in each, by a lock that the kernel drops when we end,
+// however we end: what bears no lock was left by the dead, and is removed by whoever comes next.
 class CgroupTree {
  public:
   // Throws Error with what is missing and how to mend it.
@@ -63,9 +63,12 @@ class CgroupTree {
   std::unique_ptr<Cgroup> make(const std::string& id, const CgroupLimits& limits) const;
 
  private:
+  void make_own(const std::vector<std::filesystem::path>& bases);
+  void remove_own();
+
   CgroupMounts mounts_;
   std::vector<std::filesystem::path> instance_;  // v1: memory, pids, cpu; v2: one
-  os::UniqueFd lock_;
+  std::vector<os::UniqueFd> locks_;              // of each
 };
 
 }  // namespace hearth::native

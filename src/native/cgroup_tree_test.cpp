@@ -8,10 +8,14 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <set>
+#include <string>
 #include <vector>
 
 using namespace hearth;
 using namespace hearth::native;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -31,7 +35,72 @@ bool start_and_end(int times) {
   }
 }
 
+// Groups of this test's own beside each other, in the tree that tells instances apart.
+class TwoGroups {
+ public:
+  TwoGroups() {
+    for (const char* name : {"one", "two"}) {
+      groups_.push_back(place_of(mounts_) /
+                        ("test-" + std::to_string(::getpid()) + "-" + std::string(name)));
+      fs::create_directory(groups_.back());
+    }
+  }
+  ~TwoGroups() {
+    for (const fs::path& group : groups_) ::rmdir(group.c_str());
+  }
+  TwoGroups(const TwoGroups&) = delete;
+  TwoGroups& operator=(const TwoGroups&) = delete;
+
+  CgroupMounts first() const { return within(groups_[0]); }
+  CgroupMounts second() const { return within(groups_[1]); }
+
+ private:
+  static fs::path& place_of(CgroupMounts& mounts) {
+    return mounts.version == CgroupMounts::Version::v2 ? mounts.unified : mounts.memory;
+  }
+  CgroupMounts within(const fs::path& group) const {
+    CgroupMounts mounts = mounts_;
+    place_of(mounts) = group;
+    return mounts;
+  }
+
+  CgroupMounts mounts_ = own_mounts();
+  std::vector<fs::path> groups_;
+};
+
+std::set<fs::path> instances_in(const CgroupMounts& mounts) {
+  std::set<fs::path> found;
+  for (const fs::path& base : {mounts.unified, mounts.memory, mounts.pids, mounts.cpu})
+    if (fs::exists(base))
+      for (const fs::directory_entry& entry : fs::directory_iterator(base))
+        if (entry.path().filename().string().starts_with("hearth-")) found.insert(entry.path());
+  return found;
+}
+
 }  // namespace
+
+TEST_CASE("what an instance in a group beside ours left is removed from every tree") {
+  if (::geteuid() != 0) {
+    MESSAGE("not tested: needs root");
+    return;
+  }
+  const TwoGroups groups;
+  const std::set<fs::path> before = instances_in(groups.first());
+  const pid_t dead = ::fork();
+  if (dead == 0) {
+    new CgroupTree(groups.first());  // NOLINT: never destroyed, as after SIGKILL
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(dead, &status, 0) == dead);
+  REQUIRE(status == 0);
+  std::set<fs::path> left = instances_in(groups.first());
+  for (const fs::path& path : before) left.erase(path);
+  REQUIRE_FALSE(left.empty());
+
+  const CgroupTree next(groups.second());
+  for (const fs::path& path : left) CHECK_MESSAGE(!fs::exists(path), path.string());
+}
 
 TEST_CASE("instances that start at the same time do not fail for each other's sake") {
   if (::geteuid() != 0) {

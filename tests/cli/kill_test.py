@@ -113,7 +113,7 @@ def main():
     seed = random.randrange(1 << 32)
     print("seed", seed)
     chance = random.Random(seed)
-    before = mounts()
+    before, others = mounts(), cgroups()
     seen, killed = set(), 0
     while killed < KILLS:
         running = [start() for _ in range(AT_ONCE)]
@@ -131,7 +131,8 @@ def main():
     wait_until(lambda: not any(map(is_alive, seen)), lambda: "alive: %r" % [pid for pid in seen if is_alive(pid)])
     # What the dead left in the cgroup trees, the next start removes.
     subprocess.run([HEARTH, "run", "-q", "-"], input=b"1", check=True, stdout=subprocess.DEVNULL)
-    wait_until(lambda: not cgroups(), lambda: "cgroups: %r" % cgroups())
+    left = lambda: [paths for paths in cgroups() if paths not in others]
+    wait_until(lambda: not left(), lambda: "cgroups: %r" % left())
     if mounts() != before:
         raise SystemExit("mounts differ: %r" % (set(mounts()) ^ set(before)))
     print("%d kills, %d processes seen, nothing left" % (killed, len(seen)))
