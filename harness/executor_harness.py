@@ -1404,6 +1404,7 @@ def native_types():
             ("versions", text),
             ("own_pid_namespace", i32),
             ("stream", i32),
+            ("network", i32),
         ]
 
     class Spawned(ctypes.Structure):

@@ -11,9 +11,9 @@
 
 namespace hearth::backend {
 
+// Of all its processes together; what one turn used is in its result.
 struct SandboxUsage {
-  std::uint64_t memory_bytes = 0;
-  std::uint64_t peak_memory_bytes = 0;
+  std::uint64_t memory_bytes = 0;  // now
   double cpu_seconds = 0;
 };
 

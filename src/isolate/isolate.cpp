@@ -63,8 +63,8 @@ bool close_inherited(const HearthSandboxSpec& spec) {
 // The limits come first: from then on, whatever happens is paid for by the sandbox. The rights go
 // last, and the processes of the sandbox are forked when none is left.
 bool isolate(const HearthSandboxSpec& spec) {
-  return detach_from_zygote() && join_cgroups(spec) && close_inherited(spec) &&
-         enter_namespaces() && mount_scratch(spec) && mount_proc() && raise_loopback() &&
+  return detach_from_zygote() && join_cgroups(spec) && enter_network(spec) &&
+         close_inherited(spec) && enter_namespaces() && mount_scratch(spec) && mount_proc() &&
          set_limits() && become_sandbox_user(spec) && drop_capabilities() && restrict_files(spec) &&
          restrict_system_calls(spec);
 }
@@ -198,9 +198,11 @@ void fill_in(HearthSandboxSpec& spec, const Request& request) {
   spec.scratch_bytes = request.values.scratch_bytes;
   spec.scratch_inodes = request.values.scratch_inodes;
   spec.use_landlock = request.values.use_landlock;
+  const bool has_network = request.values.has_network != 0;
   spec.stream = request.fds[0];
-  spec.cgroup_fds = request.fds + 1;
-  spec.cgroup_count = request.fd_count - 1;
+  spec.network = has_network ? request.fds[1] : -1;
+  spec.cgroup_fds = request.fds + (has_network ? 2 : 1);
+  spec.cgroup_count = request.fd_count - (has_network ? 2 : 1);
 }
 
 }  // namespace
@@ -217,11 +219,12 @@ using namespace hearth::isolate;
 extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t control,
                                                                    HearthSandboxSpec* spec,
                                                                    HearthSpawned* spawned) {
+  learn_untouched_network();
   Request request;
   while (receive(control, request)) {
     errno = EPROTO;
     int pid = -1;
-    if (request.fd_count > 0) {
+    if (request.fd_count > (request.values.has_network != 0 ? 1 : 0)) {
       fill_in(*spec, request);
       pid = spawn(*spec, *spawned);
       if (pid == 0) return 0;

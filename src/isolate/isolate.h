@@ -25,6 +25,7 @@ struct HearthSandboxSpec {
   const char* versions;            // of Python and of the harness, as in "3.11.2/1"
   std::int32_t own_pid_namespace;  // a descriptor: a second unshare works only after a return to it
   std::int32_t stream;             // the sandbox's end of its conversation with the host
+  std::int32_t network;            // a namespace to be used again if it is as new, or -1
 };
 
 enum HearthRole : std::int32_t { hearth_harness = 1, hearth_worker = 2 };

@@ -9,11 +9,14 @@ namespace hearth::isolate {
 bool fail(const char* step);
 
 bool join_cgroups(const HearthSandboxSpec& spec);
+bool enter_network(const HearthSandboxSpec& spec);
 bool enter_namespaces();
 bool mount_scratch(const HearthSandboxSpec& spec);
 bool mount_proc();
-bool raise_loopback();
 bool set_limits();
+
+// In the zygote, once, in a network nobody used: what others are compared with.
+void learn_untouched_network();
 
 bool become_sandbox_user(const HearthSandboxSpec& spec);
 bool drop_capabilities();

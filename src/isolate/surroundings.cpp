@@ -1,11 +1,8 @@
-// Cgroup, namespaces, loopback and limits: everything but files.
+// Cgroup, namespaces and limits: everything but files and network.
 #include "isolate/steps.h"
 
-#include <net/if.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <fcntl.h>
@@ -19,22 +16,10 @@ bool join_cgroups(const HearthSandboxSpec& spec) {
 }
 
 bool enter_namespaces() {
-  if (::unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) != 0)
+  if (::unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) != 0)
     return fail("create namespaces");
   constexpr char name[] = "sandbox";
   return ::sethostname(name, sizeof name - 1) == 0 || fail("set the host's name");
-}
-
-bool raise_loopback() {
-  const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return fail("open a socket");
-  ifreq loopback{};
-  loopback.ifr_name[0] = 'l';
-  loopback.ifr_name[1] = 'o';
-  loopback.ifr_flags = IFF_UP;
-  const bool raised = ::ioctl(socket, SIOCSIFFLAGS, &loopback) == 0;
-  ::close(socket);
-  return raised || fail("raise the loopback interface");
 }
 
 bool set_limits() {

@@ -6,7 +6,9 @@
 #include "blueprint/sandbox_config.h"
 #include "os/unique_fd.h"
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -33,22 +35,53 @@ struct CgroupLimits {
   std::int64_t memory_and_swap_bytes = -1;  // -1: as much swap as there is
   std::uint64_t pids = 0;
   double cpu_cores = 0;
+
+  bool operator==(const CgroupLimits&) const = default;
 };
 CgroupLimits cgroup_limits(const blueprint::ResourceLimits& limits);
 
-// One sandbox's group, in every tree. Removed with the object; its processes must have ended.
+// One sandbox's group, in every tree.
 class Cgroup {
  public:
   virtual ~Cgroup() = default;
+
+  // Writes what differs from before.
+  void set_limits(const CgroupLimits& limits);
   // Whoever writes "0" to each of these has joined.
-  virtual std::vector<os::UniqueFd> open_for_joining() const = 0;
-  virtual bool memory_limit_hit() const = 0;
-  virtual backend::SandboxUsage usage() const = 0;
-  // In every tree; their last two parts are the same, as in `hearth-0a1b2c/3d4e5f`.
-  virtual const std::vector<std::filesystem::path>& directories() const = 0;
+  std::vector<os::UniqueFd> open_for_joining() const;
+  // Since it was given to this sandbox.
+  bool memory_limit_hit() const { return oom_kills() > oom_kills_before_; }
+  backend::SandboxUsage usage() const;
+
+  // In every tree; their last two parts are the same, as in `hearth-0a1b2c/7`.
+  const std::vector<std::filesystem::path>& directories() const { return directories_; }
   // As /proc/<pid>/cgroup names those trees; version 2's has no name.
   virtual std::vector<std::string> controllers() const = 0;
+
+  // Whether nothing of the last sandbox is in it any more. Then it counts anew.
+  bool begin_anew();
+
+ protected:
+  // Makes the directories.
+  explicit Cgroup(std::vector<std::filesystem::path> directories);
+  void remove_directories() const;
+
+  virtual const char* joining_file() const = 0;
+  virtual void write_limits(const CgroupLimits& limits, const CgroupLimits& before) const = 0;
+  virtual std::uint64_t oom_kills() const = 0;
+  virtual std::uint64_t memory_bytes() const = 0;
+  virtual double cpu_seconds() const = 0;
+
+ private:
+  std::vector<std::filesystem::path> directories_;
+  CgroupLimits limits_;
+  std::uint64_t oom_kills_before_ = 0;
+  double cpu_seconds_before_ = 0;
 };
+
+// In each of these: those of memory, pids and cpu in version 1, or the one of version 2.
+std::unique_ptr<Cgroup> make_cgroup(const std::vector<std::filesystem::path>& parents,
+                                    const std::string& name);
 
 // This process's part of the trees. Marked, in each, by a lock that the kernel drops when we end,
 // however we end: what bears no lock was left by the dead, and is removed by whoever comes next.
@@ -60,15 +93,32 @@ class CgroupTree {
   CgroupTree(const CgroupTree&) = delete;
   CgroupTree& operator=(const CgroupTree&) = delete;
 
-  std::unique_ptr<Cgroup> make(const std::string& id, const CgroupLimits& limits) const;
+  // A sandbox's group goes back when its processes have ended, and is given out again: to make one
+  // costs the kernel little, but to forget one costs a walk over all there are, and with thousands
+  // that is milliseconds. The tree must outlive it.
+  struct GiveBack {
+    CgroupTree* tree = nullptr;
+    void operator()(Cgroup* group) const { tree->give_back(std::unique_ptr<Cgroup>(group)); }
+  };
+  using Lease = std::unique_ptr<Cgroup, GiveBack>;
+  Lease take(const CgroupLimits& limits);
 
  private:
+  struct Spare {
+    std::unique_ptr<Cgroup> group;
+    std::chrono::steady_clock::time_point since;
+  };
+
+  std::unique_ptr<Cgroup> take_spare();
+  void give_back(std::unique_ptr<Cgroup> group);
   void make_own(const std::vector<std::filesystem::path>& bases);
   void remove_own();
 
   CgroupMounts mounts_;
   std::vector<std::filesystem::path> instance_;  // v1: memory, pids, cpu; v2: one
   std::vector<os::UniqueFd> locks_;              // of each
+  std::deque<Spare> spares_;                     // who has rested longest is first
+  std::uint64_t made_ = 0;
 };
 
 }  // namespace hearth::native

@@ -4,13 +4,17 @@
 #include "os/read_file.h"
 
 #include <doctest/doctest.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace hearth;
@@ -118,4 +122,60 @@ TEST_CASE("instances that start at the same time do not fail for each other's sa
     REQUIRE(::waitpid(pid, &status, 0) == pid);
     CHECK(status == 0);
   }
+}
+
+TEST_CASE("a group that was given back is given out again, with the limits of who gets it") {
+  if (::geteuid() != 0) {
+    MESSAGE("not tested: needs root");
+    return;
+  }
+  CgroupTree tree(own_mounts());
+  CgroupLimits limits = cgroup_limits({});
+  CgroupTree::Lease first = tree.take(limits);
+  const fs::path directory = first->directories().front();
+  const auto memory_limit = [&] {
+    const char* file =
+        fs::exists(directory / "memory.max") ? "memory.max" : "memory.limit_in_bytes";
+    return os::read_file(directory / file, 100);
+  };
+  first.reset();
+  CHECK(tree.take(limits)->directories().front() != directory);  // it has to rest first
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+
+  limits.memory_bytes = 64 << 20;
+  limits.memory_and_swap_bytes = 64 << 20;
+  const CgroupTree::Lease second = tree.take(limits);
+  REQUIRE(second->directories().front() == directory);
+  CHECK(memory_limit() == std::to_string(64 << 20) + "\n");
+  limits.memory_bytes = 128 << 20;
+  limits.memory_and_swap_bytes = -1;
+  second->set_limits(limits);
+  CHECK(memory_limit() == std::to_string(128 << 20) + "\n");
+}
+
+TEST_CASE("a group in which somebody still lives is not given out again") {
+  if (::geteuid() != 0) {
+    MESSAGE("not tested: needs root");
+    return;
+  }
+  CgroupTree tree(own_mounts());
+  CgroupTree::Lease first = tree.take(cgroup_limits({}));
+  const fs::path directory = first->directories().front();
+  const pid_t living = ::fork();
+  if (living == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  std::ofstream(directory / "cgroup.procs") << living << std::flush;
+  first.reset();
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  // To be removed it must be empty; that is waited for, so it is ended meanwhile.
+  std::thread ending([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ::kill(living, SIGKILL);
+    ::waitpid(living, nullptr, 0);
+  });
+  const CgroupTree::Lease second = tree.take(cgroup_limits({}));
+  CHECK(second->directories().front() != directory);
+  ending.join();
 }

@@ -108,7 +108,7 @@ class Neighbour {
 class Playground {
  public:
   Playground() : tree_(own_mounts()) {
-    root_ = directory_of(*tree_.make("probe", cgroup_limits({}))).parent_path();
+    root_ = directory_of(*tree_.take(cgroup_limits({}))).parent_path();
   }
   fs::path make(const std::string& name, uid_t owner = 0) const {
     const fs::path group = root_ / name;
@@ -135,8 +135,8 @@ std::unique_ptr<Playground> playground() {
 
 // Where Hearth makes its groups when started here, and where it is itself afterwards.
 std::string bases() {
-  const CgroupTree tree(own_mounts());
-  const fs::path made = directory_of(*tree.make("one", cgroup_limits({})));
+  CgroupTree tree(own_mounts());
+  const fs::path made = directory_of(*tree.take(cgroup_limits({})));
   return made.parent_path().parent_path().string() + " " + group_of(::getpid()).string();
 }
 
@@ -228,8 +228,8 @@ TEST_CASE("cgroup v2: the limits of a sandbox are those of its group") {
   limits.memory_and_swap_bytes = 96 << 20;
   limits.pids = 17;
   limits.cpu_cores = 0.5;
-  const CgroupTree tree(own_mounts());
-  const auto made = tree.make("limited", limits);
+  CgroupTree tree(own_mounts());
+  const auto made = tree.take(limits);
   const fs::path group = directory_of(*made);
   CHECK(value_in(group / "memory.max") == std::to_string(64 << 20));
   if (fs::exists(group / "memory.swap.max"))
@@ -246,7 +246,7 @@ TEST_CASE("cgroup v2: what an instance left that was killed is removed by the ne
   const Neighbour neighbour(group);
   const fs::path left = said_in(group, 0, [] {
     auto* tree = new CgroupTree(own_mounts());  // NOLINT: never destroyed, as after SIGKILL
-    const fs::path directory = directory_of(*tree->make("one", cgroup_limits({})).release());
+    const fs::path directory = directory_of(*tree->take(cgroup_limits({})).release());
     const pid_t pid = ::fork();
     if (pid == 0) {
       ::close_range(0, ~0U, 0);  // a sandbox has none of our descriptors, nor the lock

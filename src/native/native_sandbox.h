@@ -6,6 +6,8 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <utility>
+
 namespace hearth::native {
 
 class NativeSandbox : public backend::Sandbox {
@@ -24,6 +26,8 @@ class NativeSandbox : public backend::Sandbox {
   bool memory_limit_hit() const override;
   backend::SandboxUsage usage() const override;
 
+  // For another sandbox, when this one has ended.
+  void keep_network(os::UniqueFd network) { parts_.network = std::move(network); }
   int pidfd() const { return parts_.pidfd.get(); }
   const Cgroup* cgroup() const { return parts_.cgroup.get(); }
 

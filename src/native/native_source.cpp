@@ -11,6 +11,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -49,6 +50,14 @@ Task<> wait_and_clear(NativeSource::Remains remains) {
   // To the end, even when its owner is in a hurry: what is not cleared now stays.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   co_await process_ended(remains.pidfd.get());
+  if (remains.network) remains.zygote->keep_network(std::move(remains.network));
+}
+
+// None if the sandbox has ended: then its number may be another's by now.
+os::UniqueFd network_of(int pidfd) {
+  const std::string path = "/proc/" + std::to_string(pid_of(pidfd)) + "/ns/net";
+  os::UniqueFd network(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return pid_of(pidfd) > 0 ? std::move(network) : os::UniqueFd();
 }
 
 }  // namespace
@@ -114,14 +123,16 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   parts.zygote = std::move(zygote);
   const std::string id = random_id();
   if (host_->free_uids) parts.uid = UidPool::take(host_->free_uids);
-  if (host_->cgroups)
-    parts.cgroup = host_->cgroups->make(id.substr(0, 12), cgroup_limits(config_.resource_limits));
+  if (host_->cgroups) parts.cgroup = host_->cgroups->take(cgroup_limits(config_.resource_limits));
   StreamPair stream = stream_pair();
   std::vector<os::UniqueFd> joining;
   if (parts.cgroup) joining = parts.cgroup->open_for_joining();
   std::vector<int> fds{stream.theirs.get()};
+  wire::SpawnRequest request = request_for(parts.uid ? parts.uid->uid() : 0);
+  const os::UniqueFd network = parts.zygote->take_network();
+  request.has_network = network ? 1 : 0;
+  if (network) fds.push_back(network.get());
   for (const os::UniqueFd& file : joining) fds.push_back(file.get());
-  const wire::SpawnRequest request = request_for(parts.uid ? parts.uid->uid() : 0);
   // Whoever loses interest meanwhile gets it all the same: what is forked must have an owner, or
   // its user and its cgroup would be free before it has ended.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
@@ -138,6 +149,7 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
     throw SpawnError(why_not_ready(*sandbox, error.what()), error.traceback);
   }
   check_posture(*sandbox, request.uid);
+  sandbox->keep_network(network_of(sandbox->pidfd()));
   co_return sandbox;
 }
 

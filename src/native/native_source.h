@@ -54,8 +54,9 @@ class NativeSource : public backend::SandboxSource {
   // Waits for the end of what a destroyed sandbox was, and clears it away.
   struct Remains {
     os::UniqueFd pidfd;
-    std::unique_ptr<Cgroup> cgroup;
+    CgroupTree::Lease cgroup{nullptr, {}};
     std::optional<UidPool::Lease> uid;
+    os::UniqueFd network;  // a namespace
     std::shared_ptr<Zygote> zygote;
   };
   void bury(Remains remains);

@@ -164,6 +164,18 @@ bool Zygote::alive() const {
          info.si_pid == 0;
 }
 
+void Zygote::keep_network(os::UniqueFd network) {
+  constexpr std::size_t most = 256;
+  if (networks_.size() < most) networks_.push_back(std::move(network));
+}
+
+os::UniqueFd Zygote::take_network() {
+  if (networks_.empty()) return {};
+  os::UniqueFd network = std::move(networks_.back());
+  networks_.pop_back();
+  return network;
+}
+
 Task<> Zygote::ready() {
   Reply reply = co_await receive();
   if (reply.text.empty()) fail_as_ended();

@@ -36,11 +36,16 @@ class Zygote {
   // launcher or the harness said.
   Task<> ready();
 
-  // A pidfd of the sandbox's first process. `fds`: its stream, then what it joins its cgroups with.
-  // They must stay open until this returns. Throws SpawnError.
+  // A pidfd of the sandbox's first process. `fds`: as the request wants them. They must stay open
+  // until this returns. Throws SpawnError.
   Task<os::UniqueFd> fork_sandbox(wire::SpawnRequest request, const std::vector<int>& fds);
 
   bool alive() const;
+
+  // Network namespaces that sandboxes of this zygote had; only it may give them to others.
+  void keep_network(os::UniqueFd network);
+  os::UniqueFd take_network();  // none: a new one has to be made
+
   // Reads what launcher and zygote print, from their start to their end: somebody must, or they
   // would wait for it. May outlive the object.
   Task<> drain_output() const { return drain(output_); }
@@ -67,6 +72,7 @@ class Zygote {
   bool ended_ = false;  // the socket says so; the launcher may need a moment longer
   Mutex one_request_;
   std::uint64_t requests_ = 0;
+  std::vector<os::UniqueFd> networks_;
 };
 
 }  // namespace hearth::native

@@ -6,7 +6,8 @@
 
 namespace hearth::wire {
 
-// Comes with descriptors: the sandbox's stream, then what it joins its cgroups by.
+// Comes with descriptors: the sandbox's stream, perhaps a network namespace that another sandbox of
+// this zygote had, then what it joins its cgroups by.
 struct SpawnRequest {
   std::uint64_t number;
   std::uint32_t uid;
@@ -15,7 +16,8 @@ struct SpawnRequest {
   std::uint64_t workspace_inodes;
   std::uint64_t scratch_bytes;
   std::uint64_t scratch_inodes;
-  std::uint64_t use_landlock;
+  std::uint32_t use_landlock;
+  std::uint32_t has_network;
 };
 
 struct SpawnReply {

@@ -1,0 +1,19 @@
+// native/cgroup_files.h: reading, writing and removing in the kernel's trees of groups.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace hearth::native {
+
+// How processor time is handed out; what every kernel begins with.
+inline constexpr int cpu_period_us = 100'000;
+
+// Throws OsError.
+void write_value(const std::filesystem::path& file, const std::string& value);
+// Empty if it cannot be read.
+std::string read_value(const std::filesystem::path& file);
+// Waits a little for a last process on its way out, and complains in the log.
+void remove_directory(const std::filesystem::path& path);
+
+}  // namespace hearth::native

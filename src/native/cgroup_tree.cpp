@@ -1,0 +1,235 @@
+// Our place in the trees: found, marked as ours, and cleared of what the dead left.
+#include "native/cgroup.h"
+
+#include "base/error.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "native/cgroup_files.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+namespace hearth::native {
+namespace {
+
+namespace fs = std::filesystem;
+using Version = CgroupMounts::Version;
+
+constexpr std::string_view prefix = "hearth-";
+
+void make_directory(const fs::path& path) {
+  if (::mkdir(path.c_str(), 0755) != 0) throw OsError("make the cgroup " + path.string());
+}
+
+void kill_processes_of(const fs::path& path) {
+  // One write where the kernel has it (5.14, in trees of version 2).
+  if (const os::UniqueFd kill_file(::open((path / "cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
+      kill_file && ::write(kill_file.get(), "1", 1) == 1)
+    return;
+  std::ifstream processes(path / "cgroup.procs");
+  for (pid_t pid = 0; processes >> pid;)
+    if (pid > 1) ::kill(pid, SIGKILL);
+}
+
+std::vector<fs::path> children_of(const fs::path& path) {
+  std::vector<fs::path> children;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
+    if (entry.is_directory(error)) children.push_back(entry.path());
+  return children;
+}
+
+void remove_tree(const fs::path& path) {
+  for (const fs::path& child : children_of(path)) remove_tree(child);
+  kill_processes_of(path);
+  remove_directory(path);
+}
+
+os::UniqueFd try_lock(const fs::path& directory) {
+  os::UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.reset();
+  return fd;
+}
+
+std::vector<fs::path> bases_of(const CgroupMounts& mounts) {
+  if (mounts.version == Version::v2) return {mounts.unified};
+  return {mounts.memory, mounts.pids, mounts.cpu};
+}
+
+// The groups in which an instance may have left something: our own, and those beside it, as a
+// service that is started anew, or another login, gets a group of another name.
+std::vector<fs::path> haunts_of(const fs::path& base) {
+  std::vector<fs::path> haunts{base};
+  if (fs::exists(base.parent_path() / "cgroup.procs")) haunts = children_of(base.parent_path());
+  return haunts;
+}
+
+void remove_leftovers(const fs::path& base) {
+  for (const fs::path& haunt : haunts_of(base))
+    for (const fs::path& found : children_of(haunt)) {
+      if (!found.filename().string().starts_with(prefix)) continue;
+      if (::access(haunt.c_str(), W_OK) != 0) continue;  // another user's
+      const os::UniqueFd lock = try_lock(found);
+      if (!lock) continue;
+      log::info("removing what an earlier instance left", {{"cgroup", found.string()}});
+      remove_tree(found);
+    }
+}
+
+// False when another instance, which starts at the same time, took it for a leftover before it was
+// locked.
+bool make_and_lock(const fs::path& path, std::vector<os::UniqueFd>& locks) {
+  make_directory(path);
+  locks.push_back(try_lock(path));
+  // The lock may be that of a directory that has just been removed.
+  return locks.back() && fs::exists(path);
+}
+
+bool has_controllers(const fs::path& group, const char* file) {
+  const std::string text = " " + read_value(group / file);
+  for (const std::string name : {" memory", " pids", " cpu"})
+    if (text.find(name + " ") == std::string::npos && text.find(name + "\n") == std::string::npos)
+      return false;
+  return true;
+}
+
+void enable_controllers(const fs::path& group) {
+  write_value(group / "cgroup.subtree_control", "+memory +pids +cpu");
+}
+
+// Into a group of our own below `group`, in which nobody but us may live: then it is free for
+// groups with limits. If others live there it is not ours to change, and we go back.
+std::string step_aside_in(const fs::path& group) {
+  const fs::path aside = group / "hearth.self";
+  std::error_code ignored;
+  fs::create_directory(aside, ignored);
+  try {
+    write_value(aside / "cgroup.procs", "0");
+    enable_controllers(group);
+    return {};
+  } catch (const OsError& error) {
+    try {
+      write_value(group / "cgroup.procs", "0");
+    } catch (const OsError&) {
+      log::debug("cannot return to the group we came from", {{"cgroup", group.string()}});
+    }
+    ::rmdir(aside.c_str());
+    return error.code == EBUSY ? "holds other processes" : error.what();
+  }
+}
+
+// Why groups with limits cannot be made in `group`; nothing when they can. Version 2 lets a group,
+// other than the root, hold processes or groups with limits, not both.
+std::string obstacle_in(const fs::path& group, bool is_own) {
+  if (has_controllers(group, "cgroup.subtree_control")) return {};
+  if (!has_controllers(group, "cgroup.controllers")) return "lacks controllers";
+  try {
+    enable_controllers(group);
+    return {};
+  } catch (const OsError& error) {
+    if (error.code != EBUSY) return error.what();
+  }
+  // From another group our leaving would not help.
+  return is_own ? step_aside_in(group) : "holds other processes";
+}
+
+// Our own group, or any above it that we may use.
+fs::path usable_v2_base(const fs::path& own) {
+  std::string obstacles;
+  for (fs::path group = own; fs::exists(group / "cgroup.procs"); group = group.parent_path()) {
+    std::string obstacle;
+    if (::access(group.c_str(), W_OK) == 0) {
+      obstacle = obstacle_in(group, group == own);
+      if (obstacle.empty()) return group;
+    } else if (group == own) {
+      obstacle = std::string("may not be written (") + std::strerror(errno) + ")";
+    }
+    if (!obstacle.empty())
+      obstacles += (obstacles.empty() ? "" : "; ") + group.string() + " " + obstacle;
+  }
+  throw Error(
+      "no cgroup of version 2 can be used: " + obstacles +
+      ". Hearth needs a group to itself, with the controllers memory, pids and cpu: as a service "
+      "with Delegate=yes, or started with systemd-run --user --scope -p Delegate=yes");
+}
+
+}  // namespace
+
+CgroupTree::CgroupTree(const CgroupMounts& mounts) : mounts_(mounts) {
+  if (!mounts.missing.empty() || mounts.version == Version::none) {
+    std::string list;
+    for (const std::string& name : mounts.missing) list += (list.empty() ? "" : ", ") + name;
+    throw Error("the cgroup controllers are not mounted: " + list);
+  }
+  if (mounts_.version == Version::v2) mounts_.unified = usable_v2_base(mounts_.unified);
+  const std::vector<fs::path> bases = bases_of(mounts_);
+  for (const fs::path& base : bases) remove_leftovers(base);
+  constexpr int attempts = 1000;
+  try {
+    for (int attempt = 0; instance_.empty(); ++attempt) {
+      if (attempt == attempts)
+        throw Error("other instances remove what is made in " + bases.front().string());
+      make_own(bases);
+    }
+    if (mounts_.version == Version::v2) enable_controllers(instance_.front());
+  } catch (...) {
+    remove_own();
+    throw;
+  }
+}
+
+void CgroupTree::make_own(const std::vector<fs::path>& bases) {
+  const std::string name = std::string(prefix) + random_id().substr(0, 12);
+  for (const fs::path& base : bases) {
+    const bool is_ours = make_and_lock(base / name, locks_);
+    instance_.push_back(base / name);
+    if (!is_ours) return remove_own();
+  }
+}
+
+void CgroupTree::remove_own() {
+  for (const fs::path& directory : instance_) remove_tree(directory);
+  instance_.clear();
+  locks_.clear();
+}
+
+CgroupTree::~CgroupTree() {
+  spares_.clear();
+  remove_own();
+}
+
+CgroupTree::Lease CgroupTree::take(const CgroupLimits& limits) {
+  std::unique_ptr<Cgroup> group = take_spare();
+  if (!group) group = make_cgroup(instance_, std::to_string(++made_));
+  group->set_limits(limits);
+  return {group.release(), GiveBack{this}};
+}
+
+std::unique_ptr<Cgroup> CgroupTree::take_spare() {
+  // The kernel hands out processor time by periods: who comes at once would pay for what the one
+  // before has used.
+  constexpr auto rest = std::chrono::microseconds(cpu_period_us);
+  const auto now = std::chrono::steady_clock::now();
+  while (!spares_.empty() && now - spares_.front().since >= rest) {
+    std::unique_ptr<Cgroup> group = std::move(spares_.front().group);
+    spares_.pop_front();
+    if (group->begin_anew()) return group;
+  }
+  return nullptr;
+}
+
+void CgroupTree::give_back(std::unique_ptr<Cgroup> group) {
+  // Each costs the kernel some memory.
+  constexpr std::size_t most_spares = 256;
+  if (spares_.size() < most_spares)
+    spares_.push_back({std::move(group), std::chrono::steady_clock::now()});
+}
+
+}  // namespace hearth::native
