@@ -3,9 +3,11 @@
 #pragma once
 
 #include "async/task.h"
+#include "blueprint/sandbox_config.h"
 #include "channel/sandbox_channel.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -33,6 +35,14 @@ class Sandbox {
   // Whether the kernel killed something in it for want of memory, ever.
   virtual bool memory_limit_hit() const = 0;
   virtual SandboxUsage usage() const = 0;
+
+  // Memory, processor time and processes, from now on; the rest is not the kernel's to watch.
+  // Throws Error if this sandbox cannot be limited.
+  virtual void set_limits(const blueprint::ResourceLimits& limits) = 0;
+
+  // Throws Error if it is no longer what it was when it was ready, or does not answer. Not while a
+  // turn runs.
+  virtual Task<> probe() = 0;
 };
 
 // Makes the sandboxes of one built environment.
@@ -47,6 +57,22 @@ class SandboxSource {
   // Ends what is needed to make more, and waits until all that was destroyed is gone. Sandboxes
   // still alive die. Must be called before the destructor.
   virtual Task<> close() = 0;
+};
+
+// Turns blueprints into sources.
+class SourceFactory {
+ public:
+  using OnProgress = std::function<void(const std::string& line)>;  // on the loop; must not throw
+
+  virtual ~SourceFactory() = default;
+
+  // Builds the environment of a blueprint if it is not there yet; `on_progress` gets the log of
+  // that, line by line.
+  virtual Task<std::unique_ptr<SandboxSource>> open(std::string sandbox,
+                                                    OnProgress on_progress) = 0;
+
+  // How many leases one sandbox is for, unless the operator says otherwise.
+  virtual std::uint64_t usual_max_uses() const = 0;
 };
 
 }  // namespace hearth::backend

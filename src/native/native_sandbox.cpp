@@ -32,4 +32,14 @@ backend::SandboxUsage NativeSandbox::usage() const {
   return parts_.cgroup != nullptr ? parts_.cgroup->usage() : backend::SandboxUsage{};
 }
 
+void NativeSandbox::set_limits(const blueprint::ResourceLimits& limits) {
+  if (parts_.cgroup == nullptr) throw Error("without cgroups a sandbox cannot be limited");
+  parts_.cgroup->set_limits(cgroup_limits(limits));
+}
+
+Task<> NativeSandbox::probe() {
+  source_.check_posture(*this);
+  co_return;
+}
+
 }  // namespace hearth::native

@@ -25,10 +25,14 @@ class NativeSandbox : public backend::Sandbox {
   Task<> exited() override;
   bool memory_limit_hit() const override;
   backend::SandboxUsage usage() const override;
+  void set_limits(const blueprint::ResourceLimits& limits) override;
+  Task<> probe() override;
 
   // For another sandbox, when this one has ended.
   void keep_network(os::UniqueFd network) { parts_.network = std::move(network); }
   int pidfd() const { return parts_.pidfd.get(); }
+  // As the zygote's user namespace counts; 0 if it has none of its own.
+  uid_t uid() const { return parts_.uid ? parts_.uid->uid() : 0; }
   const Cgroup* cgroup() const { return parts_.cgroup.get(); }
 
  private:

@@ -148,13 +148,14 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   } catch (const SpawnError& error) {
     throw SpawnError(why_not_ready(*sandbox, error.what()), error.traceback);
   }
-  check_posture(*sandbox, request.uid);
+  check_posture(*sandbox);
   sandbox->keep_network(network_of(sandbox->pidfd()));
   co_return sandbox;
 }
 
 // Before anybody's code is in it: what the kernel says, not what was intended.
-void NativeSource::check_posture(const NativeSandbox& sandbox, uid_t uid) const {
+void NativeSource::check_posture(const NativeSandbox& sandbox) const {
+  const uid_t uid = sandbox.uid();
   ExpectedPosture expected;
   expected.uid = host_->uids ? host_->uids->range().first + uid : ::geteuid();
   expected.gid = host_->uids ? host_->uids->range().first + uid : ::getegid();
@@ -178,11 +179,14 @@ void NativeSource::check_posture(const NativeSandbox& sandbox, uid_t uid) const 
 }
 
 void NativeSource::bury(Remains remains) {
+  // Its zygote has ended, and so has it.
+  if (is_closed_) return;
   background_.start("clear a sandbox away", wait_and_clear(std::move(remains)));
 }
 
 Task<> NativeSource::close() {
   // With its zygote every sandbox ends.
+  is_closed_ = true;
   zygote_.reset();
   co_await background_.close();
 }

@@ -61,11 +61,13 @@ class NativeSource : public backend::SandboxSource {
   };
   void bury(Remains remains);
 
+  // Throws SpawnError if the kernel says that it is not what was asked for.
+  void check_posture(const NativeSandbox& sandbox) const;
+
  private:
   Task<std::shared_ptr<Zygote>> running_zygote();
   Task<std::unique_ptr<backend::Sandbox>> spawn_from(std::shared_ptr<Zygote> zygote);
   wire::SpawnRequest request_for(uid_t uid) const;
-  void check_posture(const NativeSandbox& sandbox, uid_t uid) const;
 
   asio::any_io_executor executor_;
   std::shared_ptr<const NativeHost> host_;
@@ -73,6 +75,7 @@ class NativeSource : public backend::SandboxSource {
   Environment environment_;
   std::shared_ptr<Zygote> zygote_;
   Mutex starting_;
+  bool is_closed_ = false;
   TaskGroup background_;
 };
 

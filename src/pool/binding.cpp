@@ -1,0 +1,92 @@
+#include "pool/binding.h"
+
+#include "blueprint/policy_within.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace hearth::pool {
+namespace {
+
+using blueprint::Problems;
+
+template <typename T>
+void tighten(Problems& problems, const char* field, T& limit, const std::optional<T>& wanted) {
+  if (!wanted) return;
+  if (*wanted > limit)
+    problems.push_back(
+        {field, fmt::format("must be at most {}, as in the blueprint, is {}", limit, *wanted)});
+  limit = *wanted;
+}
+
+blueprint::ResourceLimits tightened(Problems& problems, blueprint::ResourceLimits limits,
+                                    const CheckoutOptions& options) {
+  tighten(problems, "cpu_quota", limits.cpu_quota, options.cpu_quota);
+  tighten(problems, "memory_mb", limits.memory_mb, options.memory_mb);
+  tighten(problems, "pids_limit", limits.pids_limit, options.pids_limit);
+  tighten(problems, "execution_timeout_sec", limits.execution_timeout_sec,
+          options.execution_timeout_sec);
+  tighten(problems, "max_output_bytes", limits.max_output_bytes, options.max_output_bytes);
+  for (blueprint::Problem& problem : problems_of(limits)) problems.push_back(std::move(problem));
+  return limits;
+}
+
+blueprint::NetworkPolicy narrowed(Problems& problems, const blueprint::NetworkPolicy& allowed,
+                                  const std::optional<blueprint::NetworkPolicy>& wanted) {
+  if (!wanted) return allowed;
+  Problems own = problems_of(*wanted);
+  if (own.empty()) own = blueprint::problems_of_wider(*wanted, allowed);
+  append_under(problems, "network_policy", std::move(own));
+  return *wanted;
+}
+
+}  // namespace
+
+wire::RunRequest Binding::request(std::string script) const {
+  wire::RunRequest request;
+  request.script = std::move(script);
+  request.timeout_seconds = static_cast<double>(limits.execution_timeout_sec);
+  request.max_output_bytes = static_cast<std::uint64_t>(limits.max_output_bytes);
+  request.mode =
+      mode == blueprint::ExecutionMode::interactive ? wire::Mode::interactive : wire::Mode::plan;
+  request.env = env;
+  request.secrets = secrets;
+  return request;
+}
+
+Secrets resolve_secrets(std::vector<std::string> names,
+                        const std::map<std::string, std::string>& given,
+                        const std::map<std::string, std::string>& environment) {
+  Secrets secrets{std::move(names), {}};
+  for (const std::string& name : secrets.names)
+    for (const auto* source : {&given, &environment})
+      if (const auto found = source->find(name); found != source->end()) {
+        secrets.values.emplace(*found);
+        break;
+      }
+  return secrets;
+}
+
+Binding bind(const blueprint::SandboxConfig& config, const Secrets& secrets,
+             CheckoutOptions options) {
+  Problems problems;
+  Binding binding;
+  binding.sandbox = config.name;
+  binding.limits = tightened(problems, config.resource_limits, options);
+  binding.network_policy = narrowed(problems, config.network_policy, options.network_policy);
+  if (!problems.empty())
+    throw blueprint::ConfigError("a checkout of \"" + config.name + "\"", std::move(problems));
+  binding.owner = std::move(options.owner);
+  binding.labels = std::move(options.labels);
+  binding.env = std::move(options.env);
+  // What the operator calls a secret is the operator's to say.
+  for (const auto& [name, value] : secrets.values) binding.env[name] = value;
+  binding.secrets = secrets.names;
+  binding.files = std::move(options.files);
+  binding.mode = config.execution_mode;
+  binding.patience = options.patience;
+  return binding;
+}
+
+}  // namespace hearth::pool

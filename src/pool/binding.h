@@ -1,0 +1,70 @@
+// pool/binding.h: what one lease makes of a blueprint: whose it is, and what it may do, never more
+// than the blueprint allows. A decision on values alone.
+#pragma once
+
+#include "blueprint/sandbox_config.h"
+#include "wire/messages.h"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth::pool {
+
+// Into /workspace, before the first turn.
+struct WorkspaceFile {
+  std::string path;  // relative
+  std::string content;
+  unsigned mode = 0644;
+};
+
+struct CheckoutOptions {
+  std::string owner{};  // a sandbox that one owner used is given to no other
+  std::map<std::string, std::string> labels{};
+  std::map<std::string, std::string> env{};
+  std::vector<WorkspaceFile> files{};
+  // Each no wider than the blueprint's; what is absent is the blueprint's.
+  std::optional<double> cpu_quota{};
+  std::optional<std::int64_t> memory_mb{};
+  std::optional<std::int64_t> pids_limit{};
+  std::optional<std::int64_t> execution_timeout_sec{};
+  std::optional<std::int64_t> max_output_bytes{};
+  std::optional<blueprint::NetworkPolicy> network_policy{};
+  // How long to wait for a sandbox.
+  std::chrono::milliseconds patience{30'000};
+};
+
+struct Binding {
+  std::string sandbox;
+  std::string owner;
+  std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> env;  // secrets included
+  std::vector<std::string> secrets;        // names that must be in env
+  std::vector<WorkspaceFile> files;
+  blueprint::ResourceLimits limits;
+  blueprint::NetworkPolicy network_policy;
+  blueprint::ExecutionMode mode = blueprint::ExecutionMode::plan;
+  std::chrono::milliseconds patience{};
+
+  wire::RunRequest request(std::string script) const;
+};
+
+// What secrets are called and what they are.
+struct Secrets {
+  std::vector<std::string> names;  // of the blueprint and its tools
+  std::map<std::string, std::string> values;
+};
+// Each name's value, from `given` first, else from `environment`; a name without any is left out,
+// and a script that needs it is told so.
+Secrets resolve_secrets(std::vector<std::string> names,
+                        const std::map<std::string, std::string>& given,
+                        const std::map<std::string, std::string>& environment);
+
+// ConfigError with everything that is wider than the blueprint, or wrong.
+Binding bind(const blueprint::SandboxConfig& config, const Secrets& secrets,
+             CheckoutOptions options);
+
+}  // namespace hearth::pool

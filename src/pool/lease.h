@@ -1,0 +1,47 @@
+// pool/lease.h: the right to use one sandbox, until it is destroyed.
+#pragma once
+
+#include "pool/binding.h"
+#include "pool/managed_sandbox.h"
+#include "pool/memory_budget.h"
+#include "pool/pool_stats.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace hearth::pool {
+
+class Fleet;
+
+class Lease {
+ public:
+  Lease() = default;  // of nothing
+  Lease(std::shared_ptr<Fleet> fleet, std::shared_ptr<ManagedSandbox> sandbox,
+        MemoryBudget::Share memory);
+  Lease(Lease&& other) noexcept = default;
+  Lease& operator=(Lease&& other) noexcept;
+  // Gives the sandbox back. It is cleaned or replaced afterwards, not now.
+  ~Lease();
+
+  const std::string& id() const { return managed_->sandbox->id(); }
+  backend::Sandbox& sandbox() { return *managed_->sandbox; }
+  const Binding& binding() const { return binding_; }
+  CheckoutPath path() const { return path_; }
+  // This one included.
+  std::uint64_t use_count() const { return managed_->use_count; }
+
+  // Nobody is to use it after this: a turn left it in a state that is not known.
+  void condemn() { managed_->unusable = true; }
+
+ private:
+  friend class Fleet;
+
+  std::shared_ptr<Fleet> fleet_;
+  std::shared_ptr<ManagedSandbox> managed_;
+  MemoryBudget::Share memory_;
+  Binding binding_ = {};
+  CheckoutPath path_ = CheckoutPath::warm;
+};
+
+}  // namespace hearth::pool

@@ -1,0 +1,52 @@
+#include "pool/memory_budget.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace hearth::pool {
+
+MemoryBudget::Share::Share(std::shared_ptr<MemoryBudget> budget, std::uint64_t bytes)
+    : budget_(std::move(budget)), bytes_(bytes) {}
+
+MemoryBudget::Share::Share(Share&& other) noexcept
+    : budget_(std::move(other.budget_)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+MemoryBudget::Share& MemoryBudget::Share::operator=(Share&& other) noexcept {
+  std::swap(budget_, other.budget_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MemoryBudget::Share::~Share() {
+  if (budget_) budget_->give_back(bytes_);
+}
+
+std::optional<MemoryBudget::Share> MemoryBudget::try_take(Ticket ticket, std::uint64_t bytes) {
+  const bool is_first = waiting_.empty() || *waiting_.begin() >= ticket;
+  if (!is_first || bytes > total_ - taken_) {
+    waiting_.insert(ticket);
+    return std::nullopt;
+  }
+  waiting_.erase(ticket);
+  taken_ += bytes;
+  return Share(shared_from_this(), bytes);
+}
+
+void MemoryBudget::withdraw(Ticket ticket) {
+  // Somebody else may be the first now.
+  if (waiting_.erase(ticket) > 0 && on_freed_) on_freed_();
+}
+
+void MemoryBudget::give_back(std::uint64_t bytes) {
+  taken_ -= bytes;
+  if (!waiting_.empty() && on_freed_) on_freed_();
+}
+
+std::uint64_t default_memory_budget_bytes() {
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return pages * page_bytes / 10 * 8;
+}
+
+}  // namespace hearth::pool

@@ -1,0 +1,59 @@
+// pool/memory_budget.h: how much of the machine's memory sandboxes may be promised. What is
+// promised is a limit, not what they use: no load can then push the machine into its out-of-memory
+// killer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+
+namespace hearth::pool {
+
+class MemoryBudget : public std::enable_shared_from_this<MemoryBudget> {
+ public:
+  // Goes back when it is destroyed.
+  class Share {
+   public:
+    Share() = default;
+    Share(std::shared_ptr<MemoryBudget> budget, std::uint64_t bytes);
+    Share(Share&& other) noexcept;
+    Share& operator=(Share&& other) noexcept;
+    ~Share();
+
+   private:
+    std::shared_ptr<MemoryBudget> budget_;
+    std::uint64_t bytes_ = 0;
+  };
+
+  explicit MemoryBudget(std::uint64_t bytes) : total_(bytes) {}
+
+  // Those who ask first are served first, however much they want: who asks for little does not
+  // overtake one who waits for much.
+  using Ticket = std::uint64_t;
+  Ticket next_ticket() { return ++last_ticket_; }
+  // Nothing if it has to wait; then it stands in line until it succeeds or withdraws.
+  std::optional<Share> try_take(Ticket ticket, std::uint64_t bytes);
+  void withdraw(Ticket ticket);
+
+  // Called, without arguments, whenever there may be more to take.
+  void on_freed(std::function<void()> call) { on_freed_ = std::move(call); }
+
+  std::uint64_t total_bytes() const { return total_; }
+  std::uint64_t taken_bytes() const { return taken_; }
+
+ private:
+  void give_back(std::uint64_t bytes);
+
+  std::uint64_t total_;
+  std::uint64_t taken_ = 0;
+  Ticket last_ticket_ = 0;
+  std::set<Ticket> waiting_;
+  std::function<void()> on_freed_;
+};
+
+// Eight tenths of this machine's memory.
+std::uint64_t default_memory_budget_bytes();
+
+}  // namespace hearth::pool

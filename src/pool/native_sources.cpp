@@ -1,0 +1,33 @@
+#include "pool/native_sources.h"
+
+#include "base/log.h"
+
+#include <utility>
+
+namespace hearth::pool {
+
+NativeSources::NativeSources(asio::any_io_executor executor, const registry::ToolRegistry& registry,
+                             builder::NativeBuilder& builder,
+                             std::shared_ptr<const native::NativeHost> host)
+    : executor_(std::move(executor)),
+      registry_(registry),
+      builder_(builder),
+      host_(std::move(host)) {}
+
+Task<std::unique_ptr<backend::SandboxSource>> NativeSources::open(std::string sandbox,
+                                                                  OnProgress on_progress) {
+  const blueprint::SandboxConfig& config = registry_.sandbox(sandbox);
+  if (!blueprint::is_isolated(config))
+    log::warning("the blueprint allows hosts, but there is no way out yet: no network",
+                 {{"sandbox", sandbox}});
+  const builder::Environment built =
+      co_await builder_.ensure_sandbox(sandbox, std::move(on_progress));
+  native::Environment environment{built.python, built.packages, built.tools, built.preload,
+                                  config.resources};
+  auto source =
+      std::make_unique<native::NativeSource>(executor_, host_, config, std::move(environment));
+  co_await source->start();
+  co_return source;
+}
+
+}  // namespace hearth::pool

@@ -1,0 +1,32 @@
+// pool/native_sources.h: sandboxes of kernel namespaces for a pool: the builder's environments in
+// the native backend's hands.
+#pragma once
+
+#include "backend/sandbox.h"
+#include "builder/native_builder.h"
+#include "native/native_source.h"
+
+#include <memory>
+#include <string>
+
+namespace hearth::pool {
+
+class NativeSources : public backend::SourceFactory {
+ public:
+  // `registry` and `builder` must outlive it.
+  NativeSources(asio::any_io_executor executor, const registry::ToolRegistry& registry,
+                builder::NativeBuilder& builder, std::shared_ptr<const native::NativeHost> host);
+
+  Task<std::unique_ptr<backend::SandboxSource>> open(std::string sandbox,
+                                                     OnProgress on_progress) override;
+  // A new one costs a few milliseconds, ahead of time.
+  std::uint64_t usual_max_uses() const override { return 1; }
+
+ private:
+  asio::any_io_executor executor_;
+  const registry::ToolRegistry& registry_;
+  builder::NativeBuilder& builder_;
+  std::shared_ptr<const native::NativeHost> host_;
+};
+
+}  // namespace hearth::pool

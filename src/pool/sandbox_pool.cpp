@@ -1,0 +1,170 @@
+#include "pool/sandbox_pool.h"
+
+#include "async/within.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace hearth::pool {
+namespace {
+
+Task<> wait_for_leases(std::vector<std::shared_ptr<Fleet>> fleets) {
+  for (const std::shared_ptr<Fleet>& fleet : fleets) co_await fleet->all_returned();
+}
+
+std::uint64_t megabytes(std::uint64_t bytes) { return bytes >> 20; }
+
+}  // namespace
+
+SandboxPool::SandboxPool(const asio::any_io_executor& executor,
+                         const registry::ToolRegistry& registry, backend::SourceFactory& sources,
+                         PoolOptions options, Clock* clock)
+    : executor_(executor),
+      registry_(registry),
+      sources_(sources),
+      options_(std::move(options)),
+      own_clock_(executor),
+      clock_(clock != nullptr ? *clock : own_clock_),
+      budget_(std::make_shared<MemoryBudget>(
+          options_.memory_budget_bytes.value_or(default_memory_budget_bytes()))),
+      ending_(executor) {
+  budget_->on_freed([this] {
+    for (const auto& [name, entry] : fleets_) entry.fleet->pump();
+  });
+}
+
+SandboxPool::~SandboxPool() { budget_->on_freed({}); }
+
+Task<> SandboxPool::startup(std::vector<std::string> names, OnProgress on_progress) {
+  if (is_shut_down_) throw PoolClosed("the pool is shut down");
+  names = not_started(std::move(names));
+  const std::size_t shares_before = idle_memory_.size();
+  std::map<std::string, Entry> started;
+  std::exception_ptr failure;
+  try {
+    reserve_memory_for(names);
+    for (const std::string& name : names) co_await start_one(name, on_progress, started);
+    for (const auto& [name, entry] : started) co_await entry.fleet->filled();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure) co_return;
+  for (const auto& [name, entry] : started) {
+    fleets_.erase(name);
+    co_await entry.fleet->close();
+  }
+  idle_memory_.resize(shares_before);
+  std::rethrow_exception(failure);
+}
+
+std::vector<std::string> SandboxPool::not_started(std::vector<std::string> names) const {
+  if (names.empty()) names = registry_.sandbox_names();
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  for (const std::string& name : names) registry_.sandbox(name);  // throws if it is unknown
+  std::erase_if(names, [this](const std::string& name) { return fleets_.contains(name); });
+  return names;
+}
+
+// For all that will be idle, so that no number of them can leave too little for one that is used.
+void SandboxPool::reserve_memory_for(const std::vector<std::string>& names) {
+  std::uint64_t largest = 0;
+  for (const std::string& name : registry_.sandbox_names()) {
+    const bool counts =
+        fleets_.contains(name) || std::find(names.begin(), names.end(), name) != names.end();
+    const auto bytes = static_cast<std::uint64_t>(registry_.sandbox(name).resource_limits.memory_mb)
+                       << 20;
+    if (counts) largest = std::max(largest, bytes);
+  }
+  blueprint::Problems problems;
+  for (const std::string& name : names) {
+    const auto idle = static_cast<std::uint64_t>(registry_.sandbox(name).pool_size);
+    auto share = budget_->try_take(budget_->next_ticket(), idle * options_.idle_memory_bytes);
+    if (share) idle_memory_.push_back(*std::move(share));
+    if (share && budget_->total_bytes() - budget_->taken_bytes() >= largest) continue;
+    problems.push_back(
+        {blueprint::member_of("sandbox", name) + ".pool_size",
+         fmt::format("is {}: idle ones of {} MB each would leave less than the {} MB "
+                     "that one may use of the {} MB for all",
+                     idle, megabytes(options_.idle_memory_bytes), megabytes(largest),
+                     megabytes(budget_->total_bytes()))});
+  }
+  if (!problems.empty()) throw blueprint::ConfigError("the pool", std::move(problems));
+}
+
+Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
+                              std::map<std::string, Entry>& started) {
+  backend::SourceFactory::OnProgress on_line;
+  if (on_progress) on_line = [&](const std::string& line) { on_progress(name, line); };
+  std::shared_ptr<backend::SandboxSource> source = co_await sources_.open(name, on_line);
+  Entry entry;
+  entry.fleet = std::make_shared<Fleet>(executor_, registry_.sandbox(name), fleet_options(),
+                                        std::move(source), budget_, clock_);
+  entry.secrets = resolve_secrets(secret_names(name), options_.secrets, options_.environment);
+  started.emplace(name, entry);
+  fleets_.emplace(name, entry);
+  entry.fleet->start();
+}
+
+FleetOptions SandboxPool::fleet_options() const {
+  FleetOptions options = options_.fleet;
+  options.max_uses = options_.max_uses.value_or(sources_.usual_max_uses());
+  return options;
+}
+
+std::vector<std::string> SandboxPool::secret_names(const std::string& sandbox) const {
+  std::vector<std::string> names = registry_.sandbox(sandbox).secrets;
+  for (const registry::Tool* tool : registry_.tools_of(sandbox))
+    names.insert(names.end(), tool->config.secrets.begin(), tool->config.secrets.end());
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Task<Lease> SandboxPool::checkout(std::string name, CheckoutOptions options) {
+  if (is_shut_down_) throw PoolClosed("the pool is shut down");
+  const auto found = fleets_.find(name);
+  if (found == fleets_.end()) {
+    std::vector<std::string> started;
+    for (const auto& [known, entry] : fleets_) started.push_back(known);
+    throw registry::UnknownSandbox(name, std::move(started));
+  }
+  const std::shared_ptr<Fleet> fleet = found->second.fleet;
+  co_return co_await fleet->checkout(
+      bind(fleet->config(), found->second.secrets, std::move(options)));
+}
+
+Task<> SandboxPool::shutdown(std::chrono::milliseconds drain) {
+  std::vector<std::shared_ptr<Fleet>> fleets;
+  for (const auto& [name, entry] : fleets_) fleets.push_back(entry.fleet);
+  for (const std::shared_ptr<Fleet>& fleet : fleets) fleet->refuse();
+  if (!std::exchange(is_shut_down_, true) && drain.count() > 0) {
+    try {
+      co_await within(drain, wait_for_leases(fleets));
+    } catch (const DeadlineExceeded&) {
+      // They had their time.
+    }
+  }
+  // At the same time: each waits for its last process.
+  for (const std::shared_ptr<Fleet>& fleet : fleets) ending_.start("end a fleet", fleet->close());
+  co_await ending_.drained();
+}
+
+PoolStats SandboxPool::stats() const {
+  PoolStats stats;
+  for (const auto& [name, entry] : fleets_) stats.sandboxes.emplace(name, entry.fleet->stats());
+  stats.memory_total_bytes = budget_->total_bytes();
+  stats.memory_taken_bytes = budget_->taken_bytes();
+  return stats;
+}
+
+std::vector<std::string> SandboxPool::live_ids() const {
+  std::vector<std::string> ids;
+  for (const auto& [name, entry] : fleets_)
+    for (std::string& id : entry.fleet->ids()) ids.push_back(std::move(id));
+  return ids;
+}
+
+}  // namespace hearth::pool

@@ -1,0 +1,506 @@
+// Who gets what, when: on sandboxes in memory. tests/integration/pool has the same with real ones.
+#include "pool/pool_fixture.h"
+
+using namespace hearth;
+using namespace hearth::pool;
+using namespace std::chrono_literals;
+
+TEST_CASE("P2 P4: startup makes as many as the blueprint wants, and the overflow stays free") {
+  PoolFixture fixture(3);
+  fixture.startup();
+  CHECK(fixture.backend.alive.size() == 3);
+  const FleetStats stats = fixture.stats();
+  CHECK(stats.live == 3);
+  CHECK(stats.idle == 3);
+  CHECK(stats.capacity == 4);
+}
+
+TEST_CASE("P3: startup builds before it spawns, and says how it goes") {
+  PoolFixture fixture;
+  std::vector<std::string> lines;
+  fixture.run(
+      fixture.pool->startup({"default"}, [&](const std::string& name, const std::string& line) {
+        CHECK(fixture.backend.spawned == 0);
+        lines.push_back(name + ": " + line);
+      }));
+  CHECK(lines == std::vector<std::string>{"default: building default"});
+}
+
+TEST_CASE("P42: startup without names covers every blueprint") {
+  PoolFixture fixture(1, small_options(), {"one", "two"});
+  fixture.startup();
+  CHECK(fixture.backend.opened == std::vector<std::string>{"one", "two"});
+  fixture.run(fixture.pool->startup());  // nothing is started twice
+  CHECK(fixture.backend.opened.size() == 2);
+}
+
+TEST_CASE("a startup that fails leaves nothing started, and another may succeed") {
+  PoolFixture fixture(2);
+  SUBCASE("because the environment cannot be built") { fixture.backend.build_failure = "pip"; }
+  SUBCASE("because no sandbox can be made") { fixture.backend.failing = 1; }
+  CHECK_THROWS_AS(fixture.startup(), Error);
+  fixture.settle();
+  CHECK(fixture.backend.alive.empty());
+  CHECK(fixture.pool->stats().sandboxes.empty());
+  CHECK(fixture.pool->stats().memory_taken_bytes == 0);
+  fixture.startup();
+  CHECK(fixture.stats().idle == 2);
+}
+
+TEST_CASE("P5: a lease is given back at the end of its scope, also by an exception") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  try {
+    const Lease lease = fixture.checkout();
+    CHECK(fixture.stats().leased == 1);
+    throw Error("in the middle");
+  } catch (const Error&) {
+  }
+  fixture.settle();
+  CHECK(fixture.stats().leased == 0);
+  CHECK(fixture.stats().idle == 1);
+}
+
+TEST_CASE("P6 P11: never more than pool_size and max_overflow are alive") {
+  PoolOptions options = small_options();
+  options.fleet.max_overflow = 3;
+  PoolFixture fixture(2, options);
+  fixture.startup();
+  std::vector<std::shared_ptr<Pending>> all;
+  for (int i = 0; i < 500; ++i) all.push_back(fixture.begin_checkout());
+  CHECK(fixture.backend.most_alive == 5);
+  CHECK(fixture.stats().leased == 5);
+  CHECK(fixture.stats().waiting == 495);
+  for (const auto& pending : all) {
+    CHECK(pending->lease.has_value());
+    pending->lease.reset();
+    fixture.settle();
+  }
+  CHECK(fixture.backend.most_alive == 5);
+  CHECK(fixture.stats().idle == 2);
+}
+
+TEST_CASE("P7: an idle sandbox is handed over without a spawn") {
+  PoolFixture fixture(2);
+  fixture.startup();
+  const Lease lease = fixture.checkout();
+  CHECK(lease.path() == CheckoutPath::warm);
+  fixture.settle();
+  CHECK(fixture.backend.spawned == 2);
+}
+
+TEST_CASE("single use: another is made as soon as one is taken, not when it comes back") {
+  PoolFixture fixture(2, small_options(1));
+  fixture.startup();
+  const Lease lease = fixture.checkout();
+  fixture.settle();
+  CHECK(fixture.backend.spawned == 3);
+  CHECK(fixture.stats().idle == 2);
+}
+
+TEST_CASE("P8: when none is idle and there is room, one is made") {
+  PoolFixture fixture(2);
+  fixture.startup();
+  const Lease one = fixture.checkout();
+  const Lease two = fixture.checkout();
+  const Lease three = fixture.checkout();
+  CHECK(three.path() == CheckoutPath::overflow);
+  CHECK(fixture.backend.spawned == 3);
+}
+
+TEST_CASE("P9: when there is no room a caller waits, and other sandboxes are still served") {
+  PoolFixture fixture(1, small_options(), {"default", "other"});
+  fixture.startup();
+  const Lease one = fixture.checkout();
+  const Lease two = fixture.checkout();
+  const auto waiting = fixture.begin_checkout();
+  CHECK_FALSE(waiting->done);
+  CHECK(fixture.run(fixture.pool->checkout("other")).path() == CheckoutPath::warm);
+}
+
+TEST_CASE("P10: a return and a retirement each wake exactly one, first come first served") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  std::optional<Lease> one = fixture.checkout();
+  std::optional<Lease> two = fixture.checkout();
+  const auto first = fixture.begin_checkout();
+  const auto second = fixture.begin_checkout();
+  const auto third = fixture.begin_checkout();
+  one.reset();
+  fixture.settle();
+  CHECK(first->done);
+  CHECK_FALSE(second->done);
+  two->condemn();
+  two.reset();
+  fixture.settle();
+  CHECK(second->done);
+  CHECK(second->lease->path() == CheckoutPath::blocked);
+  CHECK_FALSE(third->done);
+}
+
+TEST_CASE("P12: an overflow sandbox is kept only while fewer than pool_size are idle") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  std::optional<Lease> one = fixture.checkout();
+  std::optional<Lease> two = fixture.checkout();
+  one.reset();
+  two.reset();
+  fixture.settle();
+  CHECK(fixture.stats().idle == 1);
+  CHECK(fixture.stats().live == 1);
+  CHECK(fixture.retired(Retirement::surplus) == 1);
+}
+
+TEST_CASE("P15 P16: a sandbox is used as often as it may, counted, and then replaced") {
+  PoolFixture fixture(1, small_options(50));
+  fixture.startup();
+  std::string first;
+  for (std::uint64_t cycle = 1; cycle <= 50; ++cycle) {
+    fixture.settle();
+    const Lease lease = fixture.checkout();
+    if (cycle == 1) first = lease.id();
+    CHECK(lease.id() == first);
+    CHECK(lease.use_count() == cycle);
+    fixture.settle();
+    CHECK(fixture.fake(lease).resets == static_cast<int>(cycle) - 1);
+  }
+  fixture.settle();
+  const Lease next = fixture.checkout();
+  CHECK(next.id() != first);
+  CHECK(next.use_count() == 1);
+  CHECK(fixture.retired(Retirement::used_up) == 1);
+  CHECK(fixture.backend.find(first) == nullptr);
+}
+
+TEST_CASE("a sandbox that one owner used is given to no other") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  std::string of_ann;
+  {
+    const Lease lease = fixture.checkout(owned_by("ann"));
+    of_ann = lease.id();
+  }
+  fixture.settle();
+  {
+    const Lease lease = fixture.checkout(owned_by("bob"));
+    CHECK(lease.id() != of_ann);
+    CHECK(fixture.checkout(owned_by("ann")).id() == of_ann);
+  }
+  fixture.settle();
+  // When there is no room for a new one, the other's has to go.
+  const Lease one = fixture.checkout(owned_by("cid"));
+  const Lease two = fixture.checkout(owned_by("cid"));
+  CHECK(one.use_count() == 1);
+  CHECK(two.use_count() == 1);
+  CHECK(fixture.backend.most_alive == 2);
+}
+
+TEST_CASE("P30: a spawn that fails tells its caller and takes no place") {
+  PoolFixture fixture(0);
+  fixture.startup();
+  for (int i = 0; i < 4; ++i) {
+    fixture.backend.failing = 1;
+    CHECK_THROWS_AS(fixture.checkout(), SpawnError);
+    CHECK(fixture.stats().live == 0);
+    CHECK(fixture.stats().spawning == 0);
+  }
+  const Lease lease = fixture.checkout();
+  CHECK(fixture.stats().spawn_failures == 4);
+}
+
+TEST_CASE("when spawning keeps failing nobody waits for it, and it recovers by itself") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  std::optional<Lease> lease = fixture.checkout();
+  fixture.backend.failing = 1000;
+  lease->condemn();
+  lease.reset();
+  for (int i = 0; i < 20 && fixture.stats().spawn_failures < 5; ++i) fixture.advance(10s);
+  REQUIRE(fixture.stats().spawn_failures >= 5);
+  const std::uint64_t tried = fixture.stats().spawn_failures;
+  try {
+    fixture.checkout();
+    FAIL("got one");
+  } catch (const SpawningFails& error) {
+    CHECK(error.cause == "no more room");
+  }
+  CHECK(fixture.stats().spawn_failures == tried);
+  fixture.backend.failing = 0;
+  fixture.advance(60s);
+  CHECK(fixture.stats().idle == 1);
+  CHECK(fixture.checkout().path() == CheckoutPath::warm);
+}
+
+TEST_CASE("spawns ahead of demand pause longer after each failure") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  fixture.backend.failing = 1000;
+  fixture.backend.alive.front()->end();
+  fixture.settle();
+  CHECK(fixture.stats().spawn_failures == 1);
+  fixture.advance(99ms);
+  CHECK(fixture.stats().spawn_failures == 1);
+  fixture.advance(1ms);
+  CHECK(fixture.stats().spawn_failures == 2);
+  fixture.advance(199ms);
+  CHECK(fixture.stats().spawn_failures == 2);
+  fixture.advance(1ms);
+  CHECK(fixture.stats().spawn_failures == 3);
+}
+
+TEST_CASE("P31: a sandbox that was not started cannot be checked out") {
+  PoolFixture fixture(1, small_options(), {"default", "other"});
+  fixture.run(fixture.pool->startup({"default"}));
+  CHECK_THROWS_AS(fixture.run(fixture.pool->checkout("nope")), registry::UnknownSandbox);
+  CHECK_THROWS_AS(fixture.run(fixture.pool->checkout("other")), registry::UnknownSandbox);
+}
+
+TEST_CASE("P34: a sandbox that ended in a lease is not used again, and is replaced") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  std::string id;
+  {
+    const Lease lease = fixture.checkout();
+    id = lease.id();
+    fixture.fake(lease).end();
+    fixture.settle();
+    CHECK(lease.id() == id);  // who has it may still look at it
+  }
+  fixture.settle();
+  CHECK(fixture.stats().idle == 1);
+  CHECK(fixture.checkout().id() != id);
+  CHECK(fixture.retired(Retirement::crashed) == 1);
+}
+
+TEST_CASE("a sandbox that ended while idle is never handed out") {
+  PoolFixture fixture(2);
+  fixture.startup();
+  const std::string id = fixture.backend.alive.back()->id();
+  fixture.backend.alive.back()->end();
+  fixture.settle();
+  CHECK(fixture.stats().idle == 2);
+  CHECK(fixture.backend.find(id) == nullptr);
+}
+
+TEST_CASE("P36: shutdown ends all, the leased and the half made too, and may be repeated") {
+  PoolFixture fixture(2);
+  fixture.startup();
+  Lease leased = fixture.checkout();
+  fixture.backend.holds_spawns = true;
+  const Lease second = fixture.checkout();
+  const auto making = fixture.begin_checkout();
+  CHECK(fixture.stats().spawning == 1);
+  fixture.run(fixture.pool->shutdown());
+  CHECK(fixture.backend.alive.empty());
+  CHECK(fixture.backend.spawning == 0);
+  CHECK(fixture.backend.closed == 1);
+  fixture.settle();
+  CHECK(making->failed_with<PoolClosed>());
+  fixture.run(fixture.pool->shutdown());
+  CHECK(fixture.backend.closed == 1);
+}
+
+TEST_CASE("shutdown waits for leases as long as it was told to, and no longer") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  std::optional<Lease> lease = fixture.checkout();
+  bool ended = false;
+  asio::co_spawn(fixture.loop, fixture.pool->shutdown(1h),
+                 [&](const std::exception_ptr&) { ended = true; });
+  fixture.settle();
+  CHECK_FALSE(ended);
+  CHECK(fixture.backend.alive.size() == 1);
+  lease.reset();
+  fixture.settle();
+  CHECK(ended);
+  CHECK(fixture.backend.alive.empty());
+}
+
+TEST_CASE("P37: after shutdown nobody gets a sandbox, and who waited is told") {
+  PoolFixture fixture(0);
+  fixture.startup();
+  const Lease one = fixture.checkout();
+  const auto waiting = fixture.begin_checkout();
+  CHECK_FALSE(waiting->done);
+  fixture.run(fixture.pool->shutdown());
+  fixture.settle();
+  CHECK(waiting->failed_with<PoolClosed>());
+  CHECK_THROWS_AS(fixture.checkout(), PoolClosed);
+  CHECK_THROWS_AS(fixture.run(fixture.pool->startup()), PoolClosed);
+}
+
+TEST_CASE("P44: a sandbox that cannot be cleaned is replaced") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  std::string id;
+  {
+    const Lease lease = fixture.checkout();
+    id = lease.id();
+    fixture.fake(lease).resets_cleanly = false;
+  }
+  fixture.settle();
+  CHECK(fixture.stats().idle == 1);
+  CHECK(fixture.backend.find(id) == nullptr);
+  CHECK(fixture.retired(Retirement::reset_failed) == 1);
+}
+
+TEST_CASE("P44: a sandbox that was idle for long is probed, and replaced if it is not well") {
+  PoolFixture fixture(2);
+  fixture.startup();
+  fixture.backend.alive.front()->is_ill = true;
+  const std::string ill = fixture.backend.alive.front()->id();
+  FleetOptions defaults;
+  fixture.advance(defaults.probe_after / 2);
+  CHECK(fixture.backend.alive.front()->probes == 0);
+  fixture.advance(defaults.probe_after);
+  CHECK(fixture.backend.find(ill) == nullptr);
+  CHECK(fixture.retired(Retirement::probe_failed) == 1);
+  CHECK(fixture.stats().idle == 2);
+}
+
+TEST_CASE("a sandbox that is too old is replaced, idle or leased") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  FleetOptions defaults;
+  const std::string first = fixture.backend.alive.front()->id();
+  fixture.advance(defaults.max_age + 1min);
+  CHECK(fixture.backend.find(first) == nullptr);
+  CHECK(fixture.stats().idle == 1);
+  std::optional<Lease> lease = fixture.checkout();
+  const std::string second = lease->id();
+  fixture.advance(defaults.max_age + 1min);
+  CHECK(fixture.backend.find(second) != nullptr);  // nobody takes it from who has it
+  lease.reset();
+  fixture.settle();
+  CHECK(fixture.backend.find(second) == nullptr);
+  CHECK(fixture.retired(Retirement::aged) == 2);
+}
+
+TEST_CASE("who waits too long is told what there is none of") {
+  PoolFixture fixture(0);
+  fixture.startup();
+  const Lease one = fixture.checkout();
+  CheckoutOptions options;
+  options.patience = 5s;
+  const auto waiting = fixture.begin_checkout(options);
+  fixture.advance(4s);
+  CHECK_FALSE(waiting->done);
+  fixture.advance(1s);
+  CHECK(waiting->failed_with<CapacityReached>());
+  CHECK(fixture.stats().waiting == 0);
+  CHECK(fixture.stats().refused == 1);
+}
+
+TEST_CASE("who stops waiting is in nobody's way, and what was made for him goes to the next") {
+  PoolFixture fixture(0);
+  fixture.startup();
+  fixture.backend.holds_spawns = true;
+  const auto first = fixture.begin_checkout();
+  const auto second = fixture.begin_checkout();
+  first->cancel.emit(asio::cancellation_type::terminal);
+  fixture.settle();
+  CHECK(first->done);
+  CHECK_FALSE(first->lease);
+  fixture.backend.permit(1);
+  fixture.settle();
+  REQUIRE(second->lease);
+  CHECK(fixture.backend.spawned == 1);
+}
+
+TEST_CASE("a place is free only when the processes have ended") {
+  PoolFixture fixture(0);
+  fixture.startup();
+  fixture.backend.ends_when_killed = false;
+  std::optional<Lease> one = fixture.checkout();
+  one->condemn();
+  test::FakeSandbox& dying = fixture.fake(*one);
+  one.reset();
+  const auto waiting = fixture.begin_checkout();
+  CHECK_FALSE(waiting->done);
+  CHECK(fixture.stats().live == 1);
+  dying.end();
+  fixture.settle();
+  CHECK(waiting->lease);
+  CHECK(fixture.backend.most_alive == 1);
+}
+
+TEST_CASE("memory that was promised is not promised again, and who wants much is not overtaken") {
+  PoolOptions options = small_options();
+  options.memory_budget_bytes = std::uint64_t{600} << 20;
+  options.fleet.max_overflow = 10;
+  PoolFixture fixture(1, options, {"default", "other"});
+  fixture.startup();
+  std::optional<Lease> one = fixture.checkout();  // 256 MB each
+  std::optional<Lease> two = fixture.checkout();
+  const auto third = fixture.begin_checkout();
+  CHECK_FALSE(third->done);
+  CheckoutOptions little;
+  little.memory_mb = 16;
+  const auto fourth = fixture.begin_checkout(little, "other");
+  CHECK_FALSE(fourth->done);
+  one.reset();
+  fixture.settle();
+  CHECK(third->lease);
+  CHECK(fourth->lease);
+  third->lease.reset();
+  fourth->lease.reset();
+  two.reset();
+  fixture.settle();
+  CHECK(fixture.pool->stats().memory_taken_bytes == (8 << 20));  // what is idle
+}
+
+TEST_CASE("who waits for memory and gives up lets the next have it") {
+  PoolOptions options = small_options();
+  options.memory_budget_bytes = std::uint64_t{400} << 20;
+  options.fleet.max_overflow = 10;
+  PoolFixture fixture(1, options, {"default", "other"});
+  fixture.startup();
+  const Lease one = fixture.checkout();
+  const auto much = fixture.begin_checkout();
+  CheckoutOptions little;
+  little.memory_mb = 16;
+  const auto next = fixture.begin_checkout(little, "other");
+  CHECK_FALSE(next->done);
+  much->cancel.emit(asio::cancellation_type::terminal);
+  fixture.settle();
+  CHECK(next->lease);
+}
+
+TEST_CASE("a pool whose idle sandboxes leave no memory to use one does not start") {
+  PoolOptions options = small_options();
+  options.memory_budget_bytes = std::uint64_t{300} << 20;
+  PoolFixture fixture(20, options);
+  CHECK_THROWS_AS(fixture.startup(), blueprint::ConfigError);
+  CHECK(fixture.backend.spawned == 0);
+}
+
+TEST_CASE("tighter limits are set for one lease only") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  CheckoutOptions options;
+  options.memory_mb = 64;
+  options.execution_timeout_sec = 3;
+  {
+    const Lease lease = fixture.checkout(options);
+    CHECK(lease.binding().limits.execution_timeout_sec == 3);
+    REQUIRE(fixture.fake(lease).limits.size() == 1);
+    CHECK(fixture.fake(lease).limits[0].memory_mb == 64);
+  }
+  fixture.settle();
+  const Lease next = fixture.checkout();
+  REQUIRE(fixture.fake(next).limits.size() == 2);
+  CHECK(fixture.fake(next).limits[1].memory_mb == 256);
+}
+
+TEST_CASE("a sandbox that cannot be limited is not handed out") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  fixture.backend.alive.front()->refuses_limits = true;
+  const std::string id = fixture.backend.alive.front()->id();
+  CheckoutOptions options;
+  options.memory_mb = 64;
+  CHECK_THROWS_AS(fixture.checkout(options), Error);
+  fixture.settle();
+  CHECK(fixture.backend.find(id) == nullptr);
+  CHECK(fixture.stats().idle == 1);
+}

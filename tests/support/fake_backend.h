@@ -1,0 +1,218 @@
+// tests/support/fake_backend.h: sandboxes that exist in memory only, whose starts, failures and
+// ends a test decides. Beside the tests with real ones.
+#pragma once
+
+#include "backend/sandbox.h"
+#include "tests/support/scripted_stream.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hearth::test {
+
+class FakeBackend;
+
+class FakeSandbox : public backend::Sandbox {
+ public:
+  FakeSandbox(const asio::any_io_executor& executor, FakeBackend& backend, std::string id,
+              std::unique_ptr<ScriptedStream> stream, ScriptedStream& handle);
+  ~FakeSandbox() override;
+  FakeSandbox(const FakeSandbox&) = delete;
+  FakeSandbox& operator=(const FakeSandbox&) = delete;
+
+  const std::string& id() const override { return id_; }
+  SandboxChannel& channel() override { return channel_; }
+  void kill() override;
+  Task<> exited() override;
+  bool memory_limit_hit() const override { return false; }
+  backend::SandboxUsage usage() const override { return {}; }
+  void set_limits(const blueprint::ResourceLimits& wanted) override {
+    if (refuses_limits) throw Error("no limits here");
+    limits.push_back(wanted);
+  }
+  Task<> probe() override {
+    ++probes;
+    if (is_ill) throw Error("not what it was");
+    co_return;
+  }
+
+  // Its processes end now.
+  void end();
+  bool has_ended() const { return ended_; }
+
+  bool was_killed = false;
+  bool is_ill = false;
+  bool refuses_limits = false;
+  bool resets_cleanly = true;
+  bool answers_reset = true;
+  int probes = 0;
+  int resets = 0;
+  std::vector<blueprint::ResourceLimits> limits;
+
+ private:
+  void hear();
+
+  FakeBackend& backend_;
+  std::string id_;
+  ScriptedStream& stream_;
+  SandboxChannel channel_;
+  bool ended_ = false;
+  asio::steady_timer ending_;  // never expires; cancelled at the end
+};
+
+class FakeBackend : public backend::SourceFactory {
+ public:
+  explicit FakeBackend(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+
+  Task<std::unique_ptr<backend::SandboxSource>> open(std::string sandbox,
+                                                     OnProgress on_progress) override;
+  std::uint64_t usual_max_uses() const override { return 1; }
+
+  // Spawns wait for this many permissions.
+  bool holds_spawns = false;
+  std::size_t permitted = 0;
+  void permit(std::size_t count) {
+    permitted += count;
+    gate_.cancel();
+  }
+  std::size_t failing = 0;       // of the next spawns
+  bool ends_when_killed = true;  // otherwise a test says when
+  std::string build_failure;     // of the next open
+  std::size_t spawned = 0;
+  std::size_t most_alive = 0;  // spawning included
+  std::size_t spawning = 0;
+  std::vector<FakeSandbox*> alive;  // whose processes have not ended
+  std::vector<FakeSandbox*> existing;
+  std::vector<std::string> opened;
+  std::size_t closed = 0;
+
+  FakeSandbox* find(const std::string& id) const {
+    for (FakeSandbox* sandbox : existing)
+      if (sandbox->id() == id) return sandbox;
+    return nullptr;
+  }
+
+ private:
+  friend class FakeSandbox;
+  class Source;
+
+  Task<std::unique_ptr<backend::Sandbox>> spawn();
+  void count() { most_alive = std::max(most_alive, alive.size() + spawning); }
+
+  asio::any_io_executor executor_;
+  asio::steady_timer gate_{executor_, asio::steady_timer::time_point::max()};
+};
+
+inline FakeSandbox::FakeSandbox(const asio::any_io_executor& executor, FakeBackend& backend,
+                                std::string id, std::unique_ptr<ScriptedStream> stream,
+                                ScriptedStream& handle)
+    : backend_(backend),
+      id_(std::move(id)),
+      stream_(handle),
+      channel_(std::move(stream)),
+      ending_(executor, asio::steady_timer::time_point::max()) {
+  stream_.on_heard = [this] { hear(); };
+  backend_.alive.push_back(this);
+  backend_.existing.push_back(this);
+}
+
+inline FakeSandbox::~FakeSandbox() {
+  if (!ended_) std::erase(backend_.alive, this);
+  std::erase(backend_.existing, this);
+}
+
+inline void FakeSandbox::kill() {
+  was_killed = true;
+  if (backend_.ends_when_killed) end();
+}
+
+inline void FakeSandbox::end() {
+  if (std::exchange(ended_, true)) return;
+  std::erase(backend_.alive, this);
+  stream_.hang_up();
+  ending_.cancel();
+}
+
+inline Task<> FakeSandbox::exited() {
+  while (!ended_) {
+    co_await ending_.async_wait(asio::as_tuple(asio::use_awaitable));
+    const asio::cancellation_state task = co_await asio::this_coro::cancellation_state;
+    if (task.cancelled() != asio::cancellation_type::none)
+      throw boost::system::system_error(asio::error::operation_aborted);
+  }
+}
+
+inline void FakeSandbox::hear() {
+  if (stream_.heard.find("\"type\":\"reset\"") == std::string::npos) return;
+  stream_.heard.clear();
+  ++resets;
+  if (!answers_reset) return;
+  stream_.say(resets_cleanly
+                  ? "{\"type\":\"reset_done\",\"clean\":true,\"message\":\"\"}\n"
+                  : "{\"type\":\"reset_done\",\"clean\":false,\"message\":\"a file stays\"}\n");
+}
+
+class FakeBackend::Source : public backend::SandboxSource {
+ public:
+  explicit Source(FakeBackend& backend) : backend_(backend) {}
+  Task<std::unique_ptr<backend::Sandbox>> spawn() override { return backend_.spawn(); }
+  Task<> close() override {
+    ++backend_.closed;
+    co_return;
+  }
+
+ private:
+  FakeBackend& backend_;
+};
+
+inline Task<std::unique_ptr<backend::SandboxSource>> FakeBackend::open(std::string sandbox,
+                                                                       OnProgress on_progress) {
+  if (on_progress) on_progress("building " + sandbox);
+  if (!build_failure.empty()) throw Error(std::exchange(build_failure, {}));
+  opened.push_back(std::move(sandbox));
+  co_return std::make_unique<Source>(*this);
+}
+
+inline Task<std::unique_ptr<backend::Sandbox>> FakeBackend::spawn() {
+  struct Counted {
+    explicit Counted(FakeBackend& owner) : backend(owner) {
+      ++backend.spawning;
+      backend.count();
+    }
+    ~Counted() { --backend.spawning; }
+    FakeBackend& backend;
+  };
+  std::optional<Counted> counted(*this);
+  while (holds_spawns && permitted == 0) {
+    co_await gate_.async_wait(asio::as_tuple(asio::use_awaitable));
+    const asio::cancellation_state task = co_await asio::this_coro::cancellation_state;
+    if (task.cancelled() != asio::cancellation_type::none)
+      throw boost::system::system_error(asio::error::operation_aborted);
+  }
+  if (holds_spawns) --permitted;
+  if (failing > 0) {
+    --failing;
+    throw SpawnError("no more room", {});
+  }
+  ++spawned;
+  counted.reset();
+  auto stream = std::make_unique<ScriptedStream>(executor_);
+  ScriptedStream& handle = *stream;
+  auto sandbox = std::make_unique<FakeSandbox>(executor_, *this, "fake-" + std::to_string(spawned),
+                                               std::move(stream), handle);
+  count();
+  co_return sandbox;
+}
+
+}  // namespace hearth::test
