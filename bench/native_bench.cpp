@@ -79,7 +79,7 @@ void measure_spawn(Report& report) {
   std::vector<double> ours;
   std::vector<double> reference;
   // What ended before is cleared away by the kernel for a while; the next is not to pay for it.
-  constexpr auto settle = 50ms;
+  constexpr std::chrono::milliseconds settle(50);
   for (int i = 0; i < 60; ++i) {
     std::this_thread::sleep_for(settle);
     reference.push_back(microseconds([] { run_to_end(bwrap_python); }));

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "builder/native_builder.h"
+#include "execution/leased_turn.h"
 #include "native/native_source.h"
 #include "os/read_file.h"
 
@@ -74,10 +75,7 @@ Task<int> RunSession::run_step(std::string script) {
 
 Task<int> RunSession::run_in(backend::Sandbox& sandbox, std::string script,
                              const std::string& name) {
-  execution::SandboxControls controls;
-  controls.kill = [&sandbox] { sandbox.kill(); };
-  controls.memory_limit_hit = [&sandbox] { return sandbox.memory_limit_hit(); };
-  execution::ScriptExecutor executor(sandbox.channel(), std::move(controls));
+  execution::ScriptExecutor executor(sandbox.channel(), execution::controls_of(sandbox));
   running_ = &executor;
   running_in_ = &sandbox;
   interrupted_ = false;

@@ -187,7 +187,7 @@ void NativeSource::bury(Remains remains) {
 Task<> NativeSource::close() {
   // With its zygote every sandbox ends.
   is_closed_ = true;
-  zygote_.reset();
+  if (zygote_) std::exchange(zygote_, nullptr)->end();
   co_await background_.close();
 }
 

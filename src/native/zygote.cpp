@@ -152,9 +152,14 @@ Zygote::Zygote(const asio::any_io_executor& executor, const Programs& programs,
       start_launcher(programs, plan, control.theirs.get(), output.theirs.get(), filter.get());
 }
 
-Zygote::~Zygote() {
-  ::kill(launcher_, SIGKILL);
-  ::waitpid(launcher_, nullptr, 0);
+Zygote::~Zygote() { end(); }
+
+void Zygote::end() {
+  ended_ = true;
+  const pid_t launcher = std::exchange(launcher_, 0);
+  if (launcher == 0) return;
+  ::kill(launcher, SIGKILL);
+  ::waitpid(launcher, nullptr, 0);
 }
 
 bool Zygote::alive() const {

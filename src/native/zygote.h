@@ -41,6 +41,8 @@ class Zygote {
   Task<os::UniqueFd> fork_sandbox(wire::SpawnRequest request, const std::vector<int>& fds);
 
   bool alive() const;
+  // Kills it now, whoever still holds this.
+  void end();
 
   // Network namespaces that sandboxes of this zygote had; only it may give them to others.
   void keep_network(os::UniqueFd network);

@@ -50,7 +50,8 @@ class SandboxPool {
   Task<> startup(std::vector<std::string> names = {}, OnProgress on_progress = {});
 
   // UnknownSandbox if it was not started; ConfigError if the options want more than the blueprint
-  // allows; CapacityReached, SpawningFails, SpawnError, PoolClosed. The lease may outlive the pool.
+  // allows; CapacityReached, SpawningFails, SpawnError, PoolClosed. The lease may outlive the pool,
+  // not its executor.
   Task<Lease> checkout(std::string name, CheckoutOptions options = {});
 
   // No new leases; those that are out have `drain` to come back, then everything is killed. When it

@@ -1,5 +1,7 @@
 #include "tests/support/native_sandbox.h"
 
+#include "execution/leased_turn.h"
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -30,10 +32,7 @@ execution::ExecutionResult NativeSandboxes::run(const std::string& script, doubl
 execution::ExecutionResult NativeSandboxes::run_in(backend::Sandbox& sandbox,
                                                    const std::string& script,
                                                    double timeout_seconds) {
-  execution::SandboxControls controls;
-  controls.kill = [&sandbox] { sandbox.kill(); };
-  controls.memory_limit_hit = [&sandbox] { return sandbox.memory_limit_hit(); };
-  execution::ScriptExecutor executor(sandbox.channel(), std::move(controls));
+  execution::ScriptExecutor executor(sandbox.channel(), execution::controls_of(sandbox));
   wire::RunRequest request;
   request.script = script;
   request.timeout_seconds = timeout_seconds;

@@ -1,0 +1,194 @@
+// Handing out real sandboxes: the P rows about startup, checkout and waiting.
+#include "tests/support/host_view.h"
+#include "tests/support/native_pool.h"
+
+#include <doctest/doctest.h>
+
+#include <signal.h>
+
+#include <optional>
+#include <set>
+
+using namespace hearth;
+using namespace hearth::test;
+using pool::CheckoutPath;
+using pool::Lease;
+
+namespace {
+
+// Sandboxes of this process that the kernel knows of, by their pid namespaces.
+std::size_t sandboxes_in_kernel(const Lease& any) {
+  const pid_t zygote = zygote_of(const_cast<Lease&>(any).sandbox());
+  std::set<std::string> namespaces;
+  for (const pid_t pid : all_processes())
+    if (parent_of(pid) == zygote) namespaces.insert(pid_namespace_of(pid));
+  namespaces.erase("");
+  return namespaces.size();
+}
+
+}  // namespace
+
+TEST_CASE("P1 P2 P4 P42: a pool of registry and builder keeps the default sandbox warm") {
+  NativePool pool({pool_config("default", 3)});
+  pool.startup();
+  CHECK(pool.stats().idle == 3);
+  CHECK(pool.stats().capacity - pool.stats().live == 1);
+  Lease lease = pool.checkout();
+  CHECK(pool.turn(lease, "print(6 * 7)").stdout_text == "42\n");
+}
+
+TEST_CASE("P3: the environment is there before the first sandbox") {
+  registry::Tool tool;
+  tool.config.name = "doubling";
+  tool.config.sandboxes = {"default"};
+  tool.source = "def twice(x):\n    return 2 * x\n";
+  NativePool pool({pool_config()}, pool_options(), {tool});
+  pool.startup();
+  CHECK_FALSE(std::filesystem::is_empty(pool.state.path() / "environments"));
+  Lease lease = pool.checkout();
+  CHECK(pool.turn(lease, "print(twice(4))").stdout_text == "8\n");
+}
+
+TEST_CASE("P5: a lease ends with its scope, by an exception too, and another takes its place") {
+  NativePool pool;
+  pool.startup();
+  try {
+    Lease lease = pool.checkout();
+    pool.turn(lease, "x = 1");
+    throw Error("in the middle");
+  } catch (const Error&) {
+  }
+  pool.run_until([&] { return pool.stats().idle == 2 && pool.stats().live == 2; });
+  CHECK(pool.stats().leased == 0);
+}
+
+TEST_CASE("P6 P9 P10: as many as pool and overflow hold, and the next waits for a return") {
+  NativePool pool({pool_config("default", 2), pool_config("other", 1)}, pool_options(50));
+  pool.startup();
+  std::vector<Lease> leases;
+  for (int i = 0; i < 3; ++i) leases.push_back(pool.checkout());
+  std::optional<Lease> waiting;
+  asio::co_spawn(pool.loop, pool.pool->checkout("default"),
+                 [&](const std::exception_ptr& failure, Lease lease) {
+                   if (!failure) waiting = std::move(lease);
+                 });
+  CHECK(pool.run(pool.pool->checkout("other")).path() == CheckoutPath::warm);
+  CHECK(pool.stats().waiting == 1);
+  CHECK_FALSE(waiting);
+  leases.pop_back();
+  pool.run_until([&] { return waiting.has_value(); });
+  CHECK(waiting->path() == CheckoutPath::blocked);
+  CHECK(pool.stats().live == 3);
+}
+
+TEST_CASE("P10: a retirement frees a place as a return does") {
+  NativePool pool({pool_config("default", 1)}, pool_options(50, 0));
+  pool.startup();
+  std::optional<Lease> only = pool.checkout();
+  const std::string id = only->id();
+  std::optional<Lease> waiting;
+  asio::co_spawn(pool.loop, pool.pool->checkout("default"),
+                 [&](const std::exception_ptr& failure, Lease lease) {
+                   if (!failure) waiting = std::move(lease);
+                 });
+  only->condemn();
+  only.reset();
+  pool.run_until([&] { return waiting.has_value(); });
+  CHECK(waiting->id() != id);
+}
+
+TEST_CASE("P7 P8: warm without a spawn, overflow with one") {
+  NativePool pool({pool_config("default", 2)}, pool_options(50));
+  pool.startup();
+  const Lease one = pool.checkout();
+  const Lease two = pool.checkout();
+  CHECK(two.path() == CheckoutPath::warm);
+  CHECK(pool.stats().spawned == 2);
+  const Lease three = pool.checkout();
+  CHECK(three.path() == CheckoutPath::overflow);
+  CHECK(pool.stats().spawned == 3);
+}
+
+TEST_CASE("P11 P35: 500 checkouts at once never have more alive than the capacity") {
+  NativePool pool({pool_config("default", 2)}, pool_options(1, 4));
+  pool.startup();
+  std::size_t done = 0;
+  for (int i = 0; i < 500; ++i)
+    asio::co_spawn(
+        pool.loop,
+        [&]() -> Task<> {
+          pool::CheckoutOptions options;
+          options.patience = std::chrono::minutes(10);
+          const Lease lease = co_await pool.pool->checkout("default", options);
+          CHECK(pool.stats().live + pool.stats().spawning <= 6);
+          if (done % 50 == 0) CHECK(sandboxes_in_kernel(lease) <= 6);
+          ++done;
+        },
+        asio::detached);
+  pool.run_until([&] { return done == 500; });
+  pool.run_until([&] { return pool.stats().live == 2 && pool.stats().idle == 2; });
+  const Lease lease = pool.checkout();
+  pool.run_until([&] { return pool.stats().spawning == 0; });
+  CHECK(sandboxes_in_kernel(lease) == pool.pool->live_ids().size());
+}
+
+TEST_CASE("P12: no more than pool_size stay idle") {
+  NativePool pool({pool_config("default", 1)}, pool_options(50, 2));
+  pool.startup();
+  {
+    const std::vector<Lease> leases = [&] {
+      std::vector<Lease> made;
+      for (int i = 0; i < 3; ++i) made.push_back(pool.checkout());
+      return made;
+    }();
+  }
+  pool.run_until([&] { return pool.stats().live == 1 && pool.stats().idle == 1; });
+  CHECK(pool.stats().retired[static_cast<std::size_t>(pool::Retirement::surplus)] == 2);
+}
+
+TEST_CASE("P30: a sandbox that cannot be made fails its caller, and the place is free again") {
+  blueprint::SandboxConfig config = pool_config("default", 0);
+  pool::PoolOptions options = pool_options(1, 2);
+  options.fleet.circuit.opens_after = 100;
+  NativePool pool({config}, options);
+  pool.startup();
+  {
+    pool.checkout();
+  }
+  // Without its zygote's launcher nothing can be made until it is started again.
+  for (int i = 0; i < 4; ++i) {
+    Lease lease = pool.checkout();
+    ::kill(zygote_of(lease.sandbox()), SIGKILL);
+    pool.run(lease.sandbox().exited());
+    CHECK(pool.turn(lease, "print(1)").verdict == execution::Verdict::lost);
+  }
+  Lease lease = pool.checkout();
+  CHECK(pool.turn(lease, "print(1)").stdout_text == "1\n");
+  pool.run_until([&] { return pool.stats().live == 1; });
+}
+
+TEST_CASE("P31: a name that was not started is refused") {
+  NativePool pool({pool_config("default", 0), pool_config("other", 0)});
+  pool.run(pool.pool->startup({"default"}));
+  CHECK_THROWS_AS(pool.run(pool.pool->checkout("nope")), registry::UnknownSandbox);
+  CHECK_THROWS_AS(pool.run(pool.pool->checkout("other")), registry::UnknownSandbox);
+}
+
+TEST_CASE("P38: while one environment loads for long, others are served") {
+  registry::Tool slow;
+  slow.config.name = "slow";
+  slow.config.sandboxes = {"slow"};
+  slow.source = "import time\ntime.sleep(5)\n";
+  NativePool pool({pool_config("default", 1), pool_config("slow", 1)}, pool_options(1, 2), {slow});
+  pool.run(pool.pool->startup({"default"}));
+  bool is_loaded = false;
+  asio::co_spawn(pool.loop, pool.pool->startup({"slow"}),
+                 [&](const std::exception_ptr&) { is_loaded = true; });
+  for (int i = 0; i < 5; ++i) {
+    Lease lease = pool.checkout();
+    CHECK(pool.turn(lease, "print(1)").stdout_text == "1\n");
+  }
+  CHECK_FALSE(is_loaded);
+  pool.run_until([&] { return is_loaded; });
+  CHECK(pool.stats("slow").idle == 1);
+}
