@@ -1,8 +1,9 @@
 # Hearth's commands. `make help` lists them; each installs the Debian packages it needs (as root).
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-vm lint sanitize bench fuzz clean
+.PHONY: help run build install test test-vm lint sanitize bench fuzz clean
 
 JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,6 +14,9 @@ run: build ## build, then run examples/hello.py in a fresh sandbox
 build: ## build everything into build/ (programs in build/bin)
 	@scripts/install-packages build
 	@scripts/build release
+
+install: build ## build, then install into PREFIX (default /usr/local), below DESTDIR if that is set
+	@cmake --install build --prefix "$(PREFIX)"
 
 test: ## build and run every test
 	@scripts/install-packages build test

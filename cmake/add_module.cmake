@@ -1,7 +1,8 @@
 # add_module(NAME [DEPENDS module...] [LIBRARIES library...])
 #
 # One folder of src/ is one library, hearth_NAME, of all its .cpp files but main.cpp; *_test.cpp beside
-# them become the program test_NAME, one CTest entry per TEST_CASE. DEPENDS lists the modules whose
+# them become the program test_NAME, one CTest entry per TEST_CASE. *_fixture.h is theirs; all other
+# headers are what the module shows, here and where it is installed. DEPENDS lists the modules whose
 # headers it may include: scripts/check-layers reads the same line, so the layers hold in the linker and
 # in `make lint`.
 function(add_module name)
@@ -14,13 +15,16 @@ function(add_module name)
   list(TRANSFORM arg_DEPENDS PREPEND hearth_)
 
   if(sources)
-    add_library(hearth_${name} STATIC ${sources} ${headers})
+    add_library(hearth_${name} STATIC ${sources})
     set(scope PUBLIC)
   else()
-    add_library(hearth_${name} INTERFACE ${headers})
+    add_library(hearth_${name} INTERFACE)
     set(scope INTERFACE)
   endif()
-  target_include_directories(hearth_${name} ${scope} ${CMAKE_SOURCE_DIR}/src)
+  list(FILTER headers EXCLUDE REGEX "_fixture\\.h$")
+  target_sources(hearth_${name} ${scope}
+    FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${headers})
+  target_compile_features(hearth_${name} ${scope} cxx_std_20)
   target_link_libraries(hearth_${name} ${scope} ${arg_DEPENDS} ${arg_LIBRARIES})
   if(tests AND doctest_FOUND)
     add_doctest(test_${name} SOURCES ${tests} LIBRARIES hearth_${name})

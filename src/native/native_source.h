@@ -9,6 +9,7 @@
 #include "native/zygote.h"
 
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +33,9 @@ class NativeSandbox;
 
 struct NativeHostOptions {
   bool allow_degraded = false;
+  // The directory of hearth-init and its companions, for a program that is not beside them;
+  // HEARTH_LIBEXEC where the CMake package was found. Empty: see find_programs.
+  std::filesystem::path programs{};
 };
 // Throws CannotSandbox naming everything that is missing, unless the operator accepts that.
 struct CannotSandbox : Error {

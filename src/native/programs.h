@@ -12,8 +12,10 @@ struct Programs {
   std::filesystem::path harness;
 };
 
-// Beside the running program, or where an installation puts them (../lib/hearth). Throws Error
-// naming the one that is missing.
-Programs find_programs();
+// All of one directory: $HEARTH_LIBEXEC; else `named`; else, as for `hearth` itself, beside the
+// running program, or where an installation puts them as seen from there (../libexec/hearth). The
+// environment comes first, so that a path compiled into a program can be mended without compiling.
+// Throws Error naming what is missing and where it was looked for.
+Programs find_programs(const std::filesystem::path& named = {});
 
 }  // namespace hearth::native

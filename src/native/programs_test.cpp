@@ -1,0 +1,67 @@
+#include "native/programs.h"
+
+#include "base/error.h"
+#include "tests/support/temporary_directory.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <string>
+
+using namespace hearth;
+using namespace hearth::native;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Directory : test::TemporaryDirectory {
+  explicit Directory(const std::string& without = "") {
+    for (const std::string name :
+         {"hearth-launcher", "hearth-init", "libhearth-isolate.so", "executor_harness.py"})
+      if (name != without) write(name, "");
+  }
+};
+
+// The tests of a program share its environment.
+struct Variable {
+  explicit Variable(const fs::path& value) { ::setenv("HEARTH_LIBEXEC", value.c_str(), 1); }
+  ~Variable() { ::unsetenv("HEARTH_LIBEXEC"); }
+};
+
+}  // namespace
+
+TEST_CASE("the programs are found beside the running program") {
+  const fs::path beside = fs::read_symlink("/proc/self/exe").parent_path();
+  CHECK(find_programs().init == beside / "hearth-init");
+}
+
+TEST_CASE("an embedding program names the directory of the programs") {
+  const Directory directory;
+  const Programs programs = find_programs(directory.path());
+  CHECK(programs.launcher == directory.path() / "hearth-launcher");
+  CHECK(programs.init == directory.path() / "hearth-init");
+  CHECK(programs.isolate_library == directory.path() / "libhearth-isolate.so");
+  CHECK(programs.harness == directory.path() / "executor_harness.py");
+}
+
+TEST_CASE("HEARTH_LIBEXEC mends a directory that was compiled in") {
+  const Directory directory;
+  const Variable variable(directory.path());
+  CHECK(find_programs("/moved/away").init == directory.path() / "hearth-init");
+}
+
+TEST_CASE("an empty HEARTH_LIBEXEC is as good as none") {
+  const Directory directory;
+  const Variable variable("");
+  CHECK(find_programs(directory.path()).init == directory.path() / "hearth-init");
+}
+
+TEST_CASE("programs that are not where somebody said are not taken from elsewhere") {
+  const Directory directory("executor_harness.py");
+  const std::string expected = "executor_harness.py is missing: it is not in " +
+                               directory.path().string() +
+                               " (HEARTH_LIBEXEC can name the directory of Hearth's programs)";
+  CHECK_THROWS_WITH_AS(find_programs(directory.path()), expected.c_str(), Error);
+  CHECK_THROWS_AS(find_programs("/nowhere"), Error);
+}
