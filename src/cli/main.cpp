@@ -1,4 +1,5 @@
 // The program `hearth`. Each command is a file of its own beside this one.
+#include "cli/bench_command.h"
 #include "cli/config_command.h"
 #include "cli/doctor_command.h"
 #include "cli/exit_code.h"
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   int result = exit_code::ok;
   hearth::cli::add_run_command(app, result);
+  hearth::cli::add_bench_command(app, result);
   hearth::cli::add_config_command(app, result);
   hearth::cli::add_doctor_command(app, result);
   try {

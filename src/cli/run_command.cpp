@@ -1,16 +1,12 @@
 #include "cli/run_command.h"
 
 #include "base/log.h"
-#include "blueprint/problem.h"
-#include "builder/environment.h"
-#include "builder/find_python.h"
-#include "channel/sandbox_channel.h"
 #include "cli/exit_code.h"
+#include "cli/local_setup.h"
 #include "cli/prompt.h"
 #include "cli/run_session.h"
 #include "cli/statement_reader.h"
 #include "cli/terminal.h"
-#include "native/native_source.h"
 #include "os/read_file.h"
 
 #include <CLI/CLI.hpp>
@@ -46,16 +42,6 @@ or otherwise. Of several files, the first that is not 0.)";
 std::string read_script(const std::string& file) {
   if (file != "-") return os::read_file(file, most_script_bytes);
   return os::read_file("/dev/stdin", most_script_bytes);
-}
-
-// The versions there are, the one called python3 first.
-std::vector<std::string> python_versions() {
-  std::vector<std::string> versions;
-  if (const auto usual = builder::ask_python("/usr/bin/python3")) {
-    const std::size_t dot = usual->version.find('.', usual->version.find('.') + 1);
-    versions.push_back(usual->version.substr(0, dot));
-  }
-  return versions;
 }
 
 // A script gets its KeyboardInterrupt; while there is none, everything else is given up.
@@ -143,32 +129,10 @@ int run(const RunOptions& options, const settings::Environment& environment) {
   return code;
 }
 
-int complain(const std::string& message, int code) {
-  std::cerr << "hearth: " << message << '\n';
-  return code;
-}
-
 int run_or_complain(const RunOptions& options) try {
   return run(options, settings::current_environment());
-} catch (const native::CannotSandbox& error) {
-  return complain(error.what(), exit_code::cannot_sandbox);
-} catch (const SpawnError& error) {
-  // With a traceback it is a tool or a preloaded module, else the machine.
-  std::cerr << error.traceback;
-  return complain(error.what(),
-                  error.traceback.empty() ? exit_code::cannot_sandbox : exit_code::invalid_input);
-} catch (const builder::BuildError& error) {
-  std::cerr << error.log;
-  return complain(error.what(), exit_code::invalid_input);
-} catch (const settings::SettingsError& error) {
-  for (const settings::Diagnostic& diagnostic : error.diagnostics)
-    std::cerr << settings::render(diagnostic, false) << '\n';
-  return exit_code::invalid_input;
-} catch (const boost::system::system_error& error) {
-  if (error.code() != asio::error::operation_aborted) throw;
-  return complain("interrupted", exit_code::interrupted);
-} catch (const Error& error) {
-  return complain(error.what(), exit_code::invalid_input);
+} catch (...) {
+  return complain_about_current_exception();
 }
 
 struct RawOptions {

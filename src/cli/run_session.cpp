@@ -1,39 +1,13 @@
 #include "cli/run_session.h"
 
-#include "base/log.h"
 #include "builder/native_builder.h"
+#include "cli/local_setup.h"
 #include "execution/leased_turn.h"
-#include "native/native_source.h"
-#include "os/read_file.h"
-
-#include <unistd.h>
+#include "pool/native_sources.h"
 
 #include <utility>
 
 namespace hearth::cli {
-namespace {
-
-constexpr std::size_t most_secret_bytes = 1 << 16;
-
-builder::NativeBuilderOptions builder_options(const settings::Settings& settings,
-                                              const settings::Environment& environment) {
-  builder::NativeBuilderOptions options;
-  options.build.state_dir = state_directory(settings, environment, ::geteuid() == 0);
-  options.build.pip.index_url = settings.builder.index_url;
-  for (const std::string& directory : settings.builder.find_links)
-    options.build.pip.find_links.emplace_back(directory);
-  options.build.pip.no_index = settings.builder.no_index;
-  options.build.build_timeout = std::chrono::seconds(settings.builder.build_timeout_sec);
-  return options;
-}
-
-native::Environment native_environment(const builder::Environment& built,
-                                       const blueprint::SandboxConfig& config) {
-  return {built.python, built.packages, built.tools, built.preload, config.resources};
-}
-
-}  // namespace
-
 RunSession::RunSession(asio::any_io_executor executor, const RunPlan& plan,
                        const RunOptions& options, settings::Environment environment,
                        RunOutput& output)
@@ -46,20 +20,13 @@ RunSession::RunSession(asio::any_io_executor executor, const RunPlan& plan,
 RunSession::~RunSession() = default;
 
 Task<> RunSession::open(OnLine on_build_line) {
-  const blueprint::SandboxConfig& config = plan_.registry.sandbox(plan_.sandbox);
-  if (!blueprint::is_isolated(config))
-    log::warning("the blueprint allows hosts, but there is no way out yet: no network",
-                 {{"sandbox", config.name}});
   native::NativeHostOptions host_options;
   host_options.allow_degraded = options_.allow_degraded || plan_.settings.native.allow_degraded;
   auto host = native::open_native_host(host_options);
   builder_ = std::make_unique<builder::NativeBuilder>(
       executor_, plan_.registry, builder_options(plan_.settings, environment_));
-  const builder::Environment built =
-      co_await builder_->ensure_sandbox(plan_.sandbox, std::move(on_build_line));
-  source_ = std::make_unique<native::NativeSource>(executor_, std::move(host), config,
-                                                   native_environment(built, config));
-  co_await source_->start();
+  pool::NativeSources sources(executor_, plan_.registry, *builder_, std::move(host));
+  source_ = co_await sources.open(plan_.sandbox, std::move(on_build_line));
 }
 
 Task<int> RunSession::run_script(std::string script, const std::string& name) {
@@ -100,35 +67,13 @@ wire::RunRequest RunSession::request_for(std::string script) const {
   const bool steps =
       options_.interactive || config.execution_mode == blueprint::ExecutionMode::interactive;
   request.mode = steps ? wire::Mode::interactive : wire::Mode::plan;
-  request.env = secrets();
+  request.env = secret_values(plan_, environment_);
   for (const auto& [key, value] : options_.env) request.env[key] = value;
   request.secrets = config.secrets;
   for (const registry::Tool* tool : plan_.registry.tools_of(plan_.sandbox))
     request.secrets.insert(request.secrets.end(), tool->config.secrets.begin(),
                            tool->config.secrets.end());
   return request;
-}
-
-// Of those the blueprint or a tool names; what has no value is missing, and init says so.
-std::map<std::string, std::string> RunSession::secrets() const {
-  std::vector<std::string> names = plan_.registry.sandbox(plan_.sandbox).secrets;
-  for (const registry::Tool* tool : plan_.registry.tools_of(plan_.sandbox))
-    names.insert(names.end(), tool->config.secrets.begin(), tool->config.secrets.end());
-  std::map<std::string, std::string> values;
-  for (const std::string& name : names) {
-    const auto source = plan_.settings.secrets.find(name);
-    const bool configured = source != plan_.settings.secrets.end();
-    if (configured && source->second.file) {
-      std::string value = os::read_file(*source->second.file, most_secret_bytes);
-      while (value.ends_with('\n')) value.pop_back();
-      values[name] = std::move(value);
-      continue;
-    }
-    const std::string variable = configured && source->second.env ? *source->second.env : name;
-    if (const auto found = environment_.find(variable); found != environment_.end())
-      values[name] = found->second;
-  }
-  return values;
 }
 
 Task<> RunSession::interrupt() {

@@ -15,12 +15,10 @@
 namespace hearth::builder {
 class NativeBuilder;
 }
-namespace hearth::native {
-class NativeSource;
-}
 namespace hearth::backend {
 class Sandbox;
-}
+class SandboxSource;
+}  // namespace hearth::backend
 
 namespace hearth::cli {
 
@@ -49,7 +47,6 @@ class RunSession {
   // Both references must outlive the task.
   Task<int> run_in(backend::Sandbox& sandbox, std::string script, const std::string& name);
   wire::RunRequest request_for(std::string script) const;
-  std::map<std::string, std::string> secrets() const;
 
   asio::any_io_executor executor_;
   const RunPlan& plan_;
@@ -57,7 +54,7 @@ class RunSession {
   settings::Environment environment_;
   RunOutput& output_;
   std::unique_ptr<builder::NativeBuilder> builder_;
-  std::unique_ptr<native::NativeSource> source_;
+  std::unique_ptr<backend::SandboxSource> source_;
   std::unique_ptr<backend::Sandbox> shared_;  // of the steps
   execution::ScriptExecutor* running_ = nullptr;
   backend::Sandbox* running_in_ = nullptr;

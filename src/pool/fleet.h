@@ -121,6 +121,9 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   bool remove_idle(const Managed& managed);
   void give_back(const Managed& managed);
   std::optional<Retirement> fate_of(const ManagedSandbox& managed) const;
+  std::size_t coming_back_for(const std::string& owner) const;
+  void begin_cleaning(const Managed& managed);
+  void end_cleaning(const Managed& managed);
   Task<> clean(Managed managed);
   Task<> attend(Managed managed);
   Task<> probe(Managed managed);
@@ -145,6 +148,7 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   std::size_t leased_ = 0;
   std::size_t leased_for_good_ = 0;  // of them, those that will not come back
   std::size_t cleaning_ = 0;
+  std::map<std::string, std::size_t> cleaning_for_;  // of them, by the owner who used them
   bool head_waits_for_memory_ = false;
   bool is_refusing_ = false;
   bool is_closed_ = false;

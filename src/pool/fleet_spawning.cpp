@@ -45,7 +45,9 @@ bool Fleet::wants_another() const {
   const bool may_try = circuit_.may_try(clock_.now());
   // One is enough to see whether it works again.
   if (circuit_.is_open()) return may_try && spawning_ == 0;
-  if (!head_waits_for_memory_ && spawning_ < waiters_.size()) return true;
+  if (!head_waits_for_memory_ && !waiters_.empty() &&
+      spawning_ + coming_back_for(waiters_.front()->binding.owner) < waiters_.size())
+    return true;
   // Ahead of demand: idle, on their way, or coming back.
   const std::size_t ahead = spawning_ - std::min(spawning_, waiters_.size());
   const std::size_t warm = idle_count() + cleaning_ + leased_ - leased_for_good_ + ahead;
@@ -54,8 +56,10 @@ bool Fleet::wants_another() const {
 
 // One that waits for another owner stands in the way of one who needs a new one.
 void Fleet::make_room() {
-  while (!head_waits_for_memory_ && used_count_ > 0 && slots_taken() >= capacity() &&
-         spawning_ + retiring() < waiters_.size()) {
+  while (!waiters_.empty() && !head_waits_for_memory_ && used_count_ > 0 &&
+         slots_taken() >= capacity() &&
+         spawning_ + retiring() + coming_back_for(waiters_.front()->binding.owner) <
+             waiters_.size()) {
     const Managed idle = used_.begin()->second.front();
     remove_idle(idle);
     retire(idle, Retirement::other_owner);

@@ -23,8 +23,7 @@ void Fleet::give_back(const Managed& managed) {
   if (const std::optional<Retirement> reason = fate_of(*managed)) {
     retire(managed, *reason);
   } else {
-    managed->state = State::cleaning;
-    ++cleaning_;
+    begin_cleaning(managed);
     background_.start("clean a sandbox", clean(managed));
   }
   pump();
@@ -41,6 +40,27 @@ std::optional<Retirement> Fleet::fate_of(const ManagedSandbox& managed) const {
   return std::nullopt;
 }
 
+// Also of those that are probed, who have run nobody's code and may go to anybody.
+void Fleet::begin_cleaning(const Managed& managed) {
+  managed->state = State::cleaning;
+  ++cleaning_;
+  if (managed->use_count > 0) ++cleaning_for_[managed->owner];
+}
+
+void Fleet::end_cleaning(const Managed& managed) {
+  --cleaning_;
+  if (managed->use_count == 0) return;
+  const auto found = cleaning_for_.find(managed->owner);
+  if (--found->second == 0) cleaning_for_.erase(found);
+}
+
+std::size_t Fleet::coming_back_for(const std::string& owner) const {
+  std::size_t others = 0;
+  for (const auto& [name, count] : cleaning_for_)
+    if (name != owner) others += count;
+  return cleaning_ - others;
+}
+
 Task<> Fleet::clean(Managed managed) {
   std::string problem;
   try {
@@ -51,7 +71,7 @@ Task<> Fleet::clean(Managed managed) {
   } catch (const std::exception& error) {
     problem = error.what();
   }
-  --cleaning_;
+  end_cleaning(managed);
   if (is_closed_) co_return;
   if (managed->gone || !problem.empty()) {
     if (!managed->gone)
@@ -121,8 +141,7 @@ void Fleet::sweep() {
       retire(managed, Retirement::aged);
     } else if (now - managed->checked >= options_.probe_after && cleaning_ < probes_at_once) {
       remove_idle(managed);
-      managed->state = State::cleaning;
-      ++cleaning_;
+      begin_cleaning(managed);
       background_.start("probe a sandbox", probe(managed));
     }
   }
@@ -136,7 +155,7 @@ Task<> Fleet::probe(Managed managed) {
   } catch (const std::exception& error) {
     problem = error.what();
   }
-  --cleaning_;
+  end_cleaning(managed);
   if (is_closed_) co_return;
   if (managed->gone || !problem.empty()) {
     log::warning("an idle sandbox is not what it was",

@@ -2,6 +2,9 @@
 
 #include "base/log.h"
 
+#include <boost/asio/this_coro.hpp>
+
+#include <exception>
 #include <utility>
 
 namespace hearth::pool {
@@ -26,8 +29,17 @@ Task<std::unique_ptr<backend::SandboxSource>> NativeSources::open(std::string sa
                                   config.resources};
   auto source =
       std::make_unique<native::NativeSource>(executor_, host_, config, std::move(environment));
-  co_await source->start();
-  co_return source;
+  std::exception_ptr failure;
+  try {
+    co_await source->start();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure) co_return source;
+  // Cancelled or not: a source must be closed.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_await source->close();
+  std::rethrow_exception(failure);
 }
 
 }  // namespace hearth::pool

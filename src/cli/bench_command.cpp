@@ -1,0 +1,224 @@
+#include "cli/bench_command.h"
+
+#include "base/log.h"
+#include "cli/bench_report.h"
+#include "cli/exit_code.h"
+#include "cli/local_setup.h"
+#include "os/read_file.h"
+#include "pool/native_sources.h"
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+namespace hearth::cli {
+namespace {
+
+constexpr std::size_t most_script_bytes = std::size_t{8} << 20;
+
+constexpr const char* bench_details =
+    R"(Clients check sandboxes out of a pool in this process, run the script in each and give it back, as
+agents would; the table says what they saw, and the last line how large the pool should be for it.
+Without --script it is a script that does next to nothing, so that what is measured is Hearth.)";
+
+struct BenchOptions {
+  RunOptions run{};
+  std::string config{};
+  std::string script_file{};
+  LoadOptions load{};
+  double duration_seconds = 0;
+  std::int64_t think_ms = 0;
+  std::optional<std::int64_t> pool_size{};
+  std::size_t max_overflow = 10;
+  std::uint64_t max_uses = 1;
+  bool as_json = false;
+};
+
+// Each sandbox needs a few.
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+RunPlan plan_for(const BenchOptions& options, const settings::Environment& environment) {
+  RunPlan plan = make_run_plan(options.run, environment, python_versions());
+  if (!options.pool_size) return plan;
+  // The same blueprint with another pool.
+  blueprint::SandboxConfig config = plan.registry.sandbox(plan.sandbox);
+  config.pool_size = *options.pool_size;
+  std::vector<registry::Tool> tools;
+  for (const registry::Tool* tool : plan.registry.tools_of(plan.sandbox)) {
+    tools.push_back(*tool);
+    tools.back().config.sandboxes = {plan.sandbox};
+  }
+  registry::ToolRegistry changed;
+  changed.register_sandbox(std::move(config));
+  changed.register_tools(std::move(tools));
+  plan.registry = std::move(changed);
+  return plan;
+}
+
+Task<> show_progress(const Load& load) {
+  asio::steady_timer pause(co_await asio::this_coro::executor);
+  while (true) {
+    pause.expires_after(std::chrono::milliseconds(200));
+    co_await pause.async_wait(asio::use_awaitable);
+    std::cerr << "\r\033[K" << bench_progress(load.result()) << std::flush;
+  }
+}
+
+Task<> stop_on_signal(Load& load, bool& was_stopped) {
+  asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
+  co_await signals.async_wait(asio::use_awaitable);
+  was_stopped = true;
+  load.stop();
+}
+
+Task<LoadResult> measure(pool::SandboxPool& pool, const BenchOptions& options,
+                         const std::string& sandbox, bool& was_stopped) {
+  const bool is_watched = ::isatty(STDERR_FILENO) == 1 && !options.as_json;
+  pool::SandboxPool::OnProgress on_build_line;
+  if (is_watched)
+    on_build_line = [](const std::string&, const std::string& line) { std::cerr << line << '\n'; };
+  co_await pool.startup({sandbox}, on_build_line);
+  LoadOptions wanted = options.load;
+  wanted.sandbox = sandbox;
+  Load load(pool, wanted);
+  TaskGroup beside(co_await asio::this_coro::executor);
+  beside.start("stop on a signal", stop_on_signal(load, was_stopped));
+  if (is_watched) beside.start("show progress", show_progress(load));
+  co_await load.run();
+  co_await beside.close();
+  if (is_watched) std::cerr << "\r\033[K" << std::flush;
+  co_return load.result();
+}
+
+struct Outcome {
+  LoadResult result{};
+  bool was_stopped = false;
+  std::exception_ptr failure{};
+};
+
+Task<> measure_and_close(pool::SandboxPool& pool, const BenchOptions& options,
+                         const std::string& sandbox, asio::io_context& loop, Outcome& outcome) {
+  try {
+    outcome.result = co_await measure(pool, options, sandbox, outcome.was_stopped);
+  } catch (...) {
+    outcome.failure = std::current_exception();
+  }
+  co_await pool.shutdown();
+  loop.stop();
+}
+
+int bench(const BenchOptions& options, const settings::Environment& environment) {
+  allow_many_descriptors();
+  log::configure(log::Level::error, log::Format::text);
+  const RunPlan plan = plan_for(options, environment);
+  native::NativeHostOptions host_options;
+  host_options.allow_degraded = options.run.allow_degraded || plan.settings.native.allow_degraded;
+  asio::io_context loop(1);
+  builder::NativeBuilder builder(loop.get_executor(), plan.registry,
+                                 builder_options(plan.settings, environment));
+  pool::NativeSources sources(loop.get_executor(), plan.registry, builder,
+                              native::open_native_host(host_options));
+  pool::PoolOptions pool_options;
+  pool_options.secrets = secret_values(plan, environment);
+  pool_options.max_uses = options.max_uses;
+  pool_options.fleet.max_overflow = options.max_overflow;
+  pool::SandboxPool pool(loop.get_executor(), plan.registry, sources, pool_options);
+  Outcome outcome;
+  asio::co_spawn(loop, measure_and_close(pool, options, plan.sandbox, loop, outcome),
+                 [](const std::exception_ptr& failure) {
+                   if (failure) std::rethrow_exception(failure);
+                 });
+  loop.run();
+  if (outcome.failure) std::rethrow_exception(outcome.failure);
+  std::cout << (options.as_json ? bench_json(outcome.result) : bench_table(outcome.result));
+  if (outcome.was_stopped) return exit_code::interrupted;
+  return outcome.result.refused == 0 ? exit_code::ok : exit_code::failure;
+}
+
+int bench_or_complain(const BenchOptions& options) try {
+  return bench(options, settings::current_environment());
+} catch (...) {
+  return complain_about_current_exception();
+}
+
+void add_options(CLI::App& command, BenchOptions& options) {
+  command.add_option("-c,--config", options.config, "The configuration")->type_name("FILE");
+  command.add_option("-s,--sandbox", options.run.sandbox, "Which blueprint of the configuration")
+      ->type_name("NAME");
+  command.add_option("--script", options.script_file, "What each turn runs; - is standard input")
+      ->type_name("FILE");
+  command.add_option("-n,--clients", options.load.clients, "That use the pool at the same time")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  CLI::Option* turns =
+      command.add_option("-t,--turns", options.load.turns, "Of all clients together")
+          ->check(CLI::PositiveNumber)
+          ->capture_default_str();
+  command.add_option("-d,--duration", options.duration_seconds, "For so long, however many turns")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber)
+      ->excludes(turns);
+  command.add_option("--think", options.think_ms, "What a client waits between two turns")
+      ->type_name("MILLISECONDS")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--pool-size", options.pool_size, "Instead of the blueprint's")
+      ->check(CLI::Range(0, 100'000));
+  command.add_option("--max-overflow", options.max_overflow, "Sandboxes beyond the pool")
+      ->capture_default_str();
+  command.add_option("--max-uses", options.max_uses, "Leases of one sandbox")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_flag("--json", options.as_json, "One line for programs; times in microseconds");
+  command.add_flag("--allow-degraded", options.run.allow_degraded,
+                   "Start although the kernel lacks a protection");
+}
+
+BenchOptions checked(BenchOptions options) {
+  if (!options.config.empty()) options.run.config = options.config;
+  if (options.duration_seconds > 0)
+    options.load.duration =
+        std::chrono::milliseconds(static_cast<std::int64_t>(options.duration_seconds * 1000));
+  options.load.think_time = std::chrono::milliseconds(options.think_ms);
+  options.load.script = "x = sum(range(10))";
+  if (!options.script_file.empty())
+    options.load.script = os::read_file(
+        options.script_file == "-" ? "/dev/stdin" : options.script_file, most_script_bytes);
+  return options;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, int& result) {
+  CLI::App* command = app.add_subcommand("bench", "Measure a pool of sandboxes under load");
+  command->footer(bench_details);
+  const auto options = std::make_shared<BenchOptions>();
+  add_options(*command, *options);
+  command->callback([options, &result] {
+    try {
+      result = bench_or_complain(checked(*options));
+    } catch (const Error& error) {
+      std::cerr << "hearth: " << error.what() << '\n';
+      result = exit_code::invalid_input;
+    }
+  });
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,12 @@
+// cli/bench_command.h: `hearth bench`.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace hearth::cli {
+
+void add_bench_command(CLI::App& app, int& result);
+
+}  // namespace hearth::cli

@@ -1,0 +1,103 @@
+#include "cli/bench_report.h"
+
+#include <fmt/format.h>
+#include <boost/json.hpp>
+
+#include <array>
+#include <utility>
+
+namespace hearth::cli {
+namespace {
+
+namespace json = boost::json;
+using pool::CheckoutPath;
+using pool::LatencyHistogram;
+
+constexpr std::array<std::pair<const char*, double>, 5> shares{
+    {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1.0}}};
+constexpr std::array paths{CheckoutPath::warm, CheckoutPath::overflow, CheckoutPath::blocked};
+
+std::string readable(std::chrono::nanoseconds duration) {
+  const auto nanoseconds = static_cast<double>(duration.count());
+  if (nanoseconds < 1e6) return fmt::format("{:.0f} us", nanoseconds / 1e3);
+  if (nanoseconds < 1e9) return fmt::format("{:.1f} ms", nanoseconds / 1e6);
+  return fmt::format("{:.2f} s", nanoseconds / 1e9);
+}
+
+std::string row(const char* name, const LatencyHistogram& histogram) {
+  std::string line = fmt::format("  {:<12}", name);
+  for (const auto& [label, share] : shares)
+    line += fmt::format("{:>11}", readable(histogram.percentile(share)));
+  return line + '\n';
+}
+
+double percent(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+json::object object_of(const LatencyHistogram& histogram) {
+  json::object object;
+  for (const auto& [label, share] : shares)
+    object[label] = static_cast<double>(histogram.percentile(share).count()) / 1e3;
+  object["count"] = histogram.count();
+  return object;
+}
+
+}  // namespace
+
+std::string bench_table(const LoadResult& result) {
+  std::string text = fmt::format("{} turns in {}: {:.1f} turns/s\n\n  {:<12}", result.finished,
+                                 readable(result.elapsed), result.per_second(), "");
+  for (const auto& [label, share] : shares) text += fmt::format("{:>11}", label);
+  text += '\n' + row("checkout", result.checkouts) + row("whole turn", result.turns) +
+          row("spawn", result.after.spawns) + '\n';
+  text += "  checkouts ";
+  for (const CheckoutPath path : paths)
+    text += fmt::format("  {} {:.1f}%", pool::name_of(path),
+                        percent(result.on_path(path), result.finished));
+  text += "\n  verdicts  ";
+  for (const auto& [name, count] : result.verdicts) text += fmt::format("  {} {}", name, count);
+  text += fmt::format("\n  sandboxes   made {}, failed {}\n",
+                      result.after.spawned - result.before.spawned,
+                      result.after.spawn_failures - result.before.spawn_failures);
+  if (result.refused > 0)
+    text += fmt::format("  refused     {} ({})\n", result.refused, result.refusal);
+  const Recommendation advice = recommend(result);
+  text += fmt::format("\nFor this load: pool_size = {}, max_overflow = {} ({})\n", advice.pool_size,
+                      advice.max_overflow, advice.reason);
+  return text;
+}
+
+std::string bench_json(const LoadResult& result) {
+  json::object object;
+  object["turns"] = result.finished;
+  object["refused"] = result.refused;
+  object["seconds"] = std::chrono::duration<double>(result.elapsed).count();
+  object["turns_per_second"] = result.per_second();
+  object["checkout_us"] = object_of(result.checkouts);
+  object["turn_us"] = object_of(result.turns);
+  object["spawn_us"] = object_of(result.after.spawns);
+  json::object& by_path = object["checkouts"].emplace_object();
+  for (const CheckoutPath path : paths) by_path[pool::name_of(path)] = result.on_path(path);
+  json::object& verdicts = object["verdicts"].emplace_object();
+  for (const auto& [name, count] : result.verdicts) verdicts[name] = count;
+  object["spawned"] = result.after.spawned - result.before.spawned;
+  object["spawn_failures"] = result.after.spawn_failures - result.before.spawn_failures;
+  json::object& retired = object["retired"].emplace_object();
+  for (std::size_t i = 0; i < pool::retirements; ++i)
+    if (result.after.retired[i] > result.before.retired[i])
+      retired[pool::name_of(static_cast<pool::Retirement>(i))] =
+          result.after.retired[i] - result.before.retired[i];
+  const Recommendation advice = recommend(result);
+  object["recommended"] = {{"pool_size", advice.pool_size}, {"max_overflow", advice.max_overflow}};
+  return json::serialize(object) + '\n';
+}
+
+std::string bench_progress(const LoadResult& so_far) {
+  return fmt::format("{} turns, {:.0f}/s, p50 {}, p99 {}, idle {}, in use {}, waiting {}",
+                     so_far.finished, so_far.per_second(), readable(so_far.turns.percentile(0.5)),
+                     readable(so_far.turns.percentile(0.99)), so_far.after.idle,
+                     so_far.after.leased, so_far.after.waiting);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,93 @@
+#include "cli/local_setup.h"
+
+#include "blueprint/problem.h"
+#include "channel/sandbox_channel.h"
+#include "cli/exit_code.h"
+#include "native/native_source.h"
+#include "os/read_file.h"
+
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <unistd.h>
+
+#include <iostream>
+
+namespace hearth::cli {
+namespace {
+
+constexpr std::size_t most_secret_bytes = 1 << 16;
+
+int complain(const std::string& message, int code) {
+  std::cerr << "hearth: " << message << '\n';
+  return code;
+}
+
+}  // namespace
+
+builder::NativeBuilderOptions builder_options(const settings::Settings& settings,
+                                              const settings::Environment& environment) {
+  builder::NativeBuilderOptions options;
+  options.build.state_dir = state_directory(settings, environment, ::geteuid() == 0);
+  options.build.pip.index_url = settings.builder.index_url;
+  for (const std::string& directory : settings.builder.find_links)
+    options.build.pip.find_links.emplace_back(directory);
+  options.build.pip.no_index = settings.builder.no_index;
+  options.build.build_timeout = std::chrono::seconds(settings.builder.build_timeout_sec);
+  return options;
+}
+
+// What has no value is missing, and init says so.
+std::map<std::string, std::string> secret_values(const RunPlan& plan,
+                                                 const settings::Environment& environment) {
+  std::vector<std::string> names = plan.registry.sandbox(plan.sandbox).secrets;
+  for (const registry::Tool* tool : plan.registry.tools_of(plan.sandbox))
+    names.insert(names.end(), tool->config.secrets.begin(), tool->config.secrets.end());
+  std::map<std::string, std::string> values;
+  for (const std::string& name : names) {
+    const auto source = plan.settings.secrets.find(name);
+    const bool configured = source != plan.settings.secrets.end();
+    if (configured && source->second.file) {
+      std::string value = os::read_file(*source->second.file, most_secret_bytes);
+      while (value.ends_with('\n')) value.pop_back();
+      values[name] = std::move(value);
+      continue;
+    }
+    const std::string variable = configured && source->second.env ? *source->second.env : name;
+    if (const auto found = environment.find(variable); found != environment.end())
+      values[name] = found->second;
+  }
+  return values;
+}
+
+std::vector<std::string> python_versions() {
+  std::vector<std::string> versions;
+  if (const auto usual = builder::ask_python("/usr/bin/python3")) {
+    const std::size_t dot = usual->version.find('.', usual->version.find('.') + 1);
+    versions.push_back(usual->version.substr(0, dot));
+  }
+  return versions;
+}
+
+int complain_about_current_exception() try { throw; } catch (const native::CannotSandbox& error) {
+  return complain(error.what(), exit_code::cannot_sandbox);
+} catch (const SpawnError& error) {
+  // With a traceback it is a tool or a preloaded module, else the machine.
+  std::cerr << error.traceback;
+  return complain(error.what(),
+                  error.traceback.empty() ? exit_code::cannot_sandbox : exit_code::invalid_input);
+} catch (const builder::BuildError& error) {
+  std::cerr << error.log;
+  return complain(error.what(), exit_code::invalid_input);
+} catch (const settings::SettingsError& error) {
+  for (const settings::Diagnostic& diagnostic : error.diagnostics)
+    std::cerr << settings::render(diagnostic, false) << '\n';
+  return exit_code::invalid_input;
+} catch (const boost::system::system_error& error) {
+  if (error.code() != boost::asio::error::operation_aborted) throw;
+  return complain("interrupted", exit_code::interrupted);
+} catch (const Error& error) {
+  return complain(error.what(), exit_code::invalid_input);
+}
+
+}  // namespace hearth::cli
