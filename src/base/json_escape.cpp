@@ -125,4 +125,13 @@ std::size_t complete_utf8_prefix(std::string_view bytes) {
   return bytes.size();
 }
 
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const Utf8Scan character = scan_character(bytes);
+    if (!character.valid) return false;
+    bytes.remove_prefix(character.size);
+  }
+  return true;
+}
+
 }  // namespace hearth

@@ -18,4 +18,7 @@ void append_json_escaped(std::string& out, std::string_view bytes);
 // complete.
 std::size_t complete_utf8_prefix(std::string_view bytes);
 
+// Whether `bytes` would pass through the above as they are, but for what JSON escapes.
+bool is_utf8(std::string_view bytes);
+
 }  // namespace hearth

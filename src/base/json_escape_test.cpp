@@ -37,6 +37,9 @@ TEST_CASE("valid UTF-8 passes and everything else becomes replacement characters
   CHECK(escaped("\xc0\xaf") == std::string(replacement) + replacement);  // overlong
   CHECK(escaped("\xed\xa0\x80") == std::string(replacement) + replacement + replacement);
   CHECK(escaped("\xf4\x90\x80\x80").find('\xf4') == std::string::npos);  // beyond U+10FFFF
+  for (const char* valid : {"", "\n\x7f", "grüße 中 😀"}) CHECK(is_utf8(valid));
+  for (const char* invalid : {"\xff", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"})
+    CHECK_FALSE(is_utf8(invalid));
   CHECK(escaped("\xe4\xb8x") == std::string(replacement) + "x");  // a cut character is one mark
 }
 

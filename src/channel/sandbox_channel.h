@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace hearth {
 
@@ -51,9 +52,27 @@ class SandboxChannel {
   // Back to how it was when it was new. Throws DeadlineExceeded or IncompleteRead.
   Task<wire::ResetDone> reset(std::chrono::milliseconds limit);
 
+  // The two below wait for their answer themselves, so not while somebody else receives: during a
+  // turn, its executor. They throw DeadlineExceeded, after which an answer may still come and the
+  // channel is of no more use; IncompleteRead; or ProtocolError.
+
+  // Returns when the sandbox has shown that it is alive.
+  Task<> ping(std::chrono::milliseconds limit);
+
+  // Puts a file of any size into the workspace, in pieces, all within `limit`. `content` must
+  // outlive the task. Throws Error with the reason when the path is none or the sandbox refuses; it
+  // goes on then, and has kept nothing of the file.
+  Task<> write_file(std::string path, std::string_view content, unsigned mode,
+                    std::chrono::milliseconds limit);
+
  private:
   Task<> receive_ready(wire::Ready& ready);
   Task<> exchange_reset(wire::ResetDone& done);
+  Task<> exchange_ping();
+  Task<> exchange_file(std::string path, std::string_view content, unsigned mode);
+  Task<> ask(wire::Request request);
+  template <typename Answer>
+  Task<Answer> receive_answer();
 
   std::unique_ptr<ByteStream> stream_;
   wire::LineReader lines_;

@@ -107,6 +107,8 @@ class HumanOutput : public RunOutput {
   void show(const wire::ScriptDone& /*body*/) {}
   void show(const wire::Ready& /*body*/) {}
   void show(const wire::ResetDone& /*body*/) {}
+  void show(const wire::Pong& /*body*/) {}
+  void show(const wire::FileWritten& /*body*/) {}
 
   std::ostream& out_;
   std::ostream& errors_;

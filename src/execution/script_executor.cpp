@@ -29,6 +29,8 @@ struct Collector {
   void operator()(wire::ScriptDone& /*event*/) const {}
   void operator()(wire::Ready& /*event*/) const {}
   void operator()(wire::ResetDone& /*event*/) const {}
+  void operator()(wire::Pong& /*event*/) const {}
+  void operator()(wire::FileWritten& /*event*/) const {}
 };
 
 }  // namespace

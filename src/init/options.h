@@ -14,6 +14,7 @@ struct Options {
   int host_read_fd = 0;
   int host_write_fd = 1;
   std::vector<std::string> wiped_directories = {"/workspace", "/tmp", "/dev/shm"};
+  std::string workspace = "/workspace";  // where files from the host are put
   std::vector<std::string> harness_command;
   // Instead of a command: a harness that is there already, and the worker it has on the way.
   struct Adopted {

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "init/limits.h"
+#include "init/workspace_file.h"
 #include "wire/decode.h"
 #include "wire/protocol_error.h"
 
@@ -193,6 +194,17 @@ void Supervisor::accept(const wire::ResetRequest& /*request*/) {
   }
   reset_ = Reset::wanted;
   interactive_lost_ = false;
+}
+
+void Supervisor::accept(const wire::PingRequest& /*request*/) { host_.send({{}, wire::Pong{}}); }
+
+// Not beside a script: it would meet half of a file.
+void Supervisor::accept(const wire::WriteFileRequest& request) {
+  const bool busy = turn_ || reset_ != Reset::none;
+  std::string error =
+      busy ? "cannot write " + request.path + ": the sandbox is busy with another request"
+           : write_workspace_file(options_.workspace, request);
+  host_.send({{}, wire::FileWritten{request.path, std::move(error)}});
 }
 
 std::string Supervisor::missing_secrets(const wire::RunRequest& request) {

@@ -55,6 +55,8 @@ class Supervisor {
   void accept(wire::RunRequest request);
   void accept(const wire::CancelRequest& request);
   void accept(const wire::ResetRequest& request);
+  void accept(const wire::PingRequest& request);
+  void accept(const wire::WriteFileRequest& request);
   static std::string missing_secrets(const wire::RunRequest& request);
 
   // ---- workers

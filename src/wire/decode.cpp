@@ -1,8 +1,11 @@
 #include "wire/decode.h"
 
+#include "base/base64.h"
 #include "wire/protocol_error.h"
+#include "wire/workspace_path.h"
 
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace hearth::wire {
@@ -63,6 +66,21 @@ RunRequest run_request(MemberReader& members) {
   return request;
 }
 
+WriteFileRequest write_file_request(MemberReader& members) {
+  WriteFileRequest request;
+  request.path = members.string("path");
+  if (const std::string problem = problem_of_workspace_path(request.path); !problem.empty())
+    throw ProtocolError("\"path\" " + problem);
+  std::optional<std::string> data = decode_base64(members.string("data"));
+  if (!data) throw ProtocolError("\"data\" must be base64");
+  request.data = std::move(*data);
+  const std::uint64_t mode = members.count("mode");
+  request.mode = static_cast<std::uint32_t>(mode);
+  if (request.mode != mode) throw ProtocolError("\"mode\" must have at most 32 bits");
+  request.append = members.boolean("append");
+  return request;
+}
+
 ScriptDone script_done(MemberReader& members) {
   ScriptDone done;
   done.ending = ending_named(members.string("ending"));
@@ -94,6 +112,8 @@ EventBody decode_body(std::string_view type, MemberReader& members) {
                        members.string("traceback")};
   if (type == "script_done") return script_done(members);
   if (type == "reset_done") return ResetDone{members.boolean("clean"), members.string("message")};
+  if (type == "pong") return Pong{};
+  if (type == "file_written") return FileWritten{members.string("path"), members.string("error")};
   if (type == "ready") return Ready{members.string("python"), members.string("harness")};
   throw ProtocolError("unknown type of event \"" + std::string(type.substr(0, 40)) + '"');
 }
@@ -108,6 +128,10 @@ Request decode_request(std::string_view line) {
     request = CancelRequest{required_id(members)};
   } else if (type == "reset") {
     request = ResetRequest{};
+  } else if (type == "ping") {
+    request = PingRequest{};
+  } else if (type == "write_file") {
+    request = write_file_request(members);
   } else {
     throw ProtocolError("unknown type of request \"" + type.substr(0, 40) + '"');
   }

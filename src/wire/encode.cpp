@@ -1,5 +1,6 @@
 #include "wire/encode.h"
 
+#include "base/base64.h"
 #include "base/json_escape.h"
 
 #include <array>
@@ -83,6 +84,11 @@ struct BodyWriter {
     append_member(out, "clean", event.clean);
     append_member(out, "message", event.message);
   }
+  void operator()(const Pong& /*event*/) const {}
+  void operator()(const FileWritten& event) const {
+    append_member(out, "path", event.path);
+    append_member(out, "error", event.error);
+  }
 };
 
 void append_env(std::string& out, const std::map<std::string, std::string>& env) {
@@ -129,6 +135,17 @@ struct RequestWriter {
     append_member(out, "execution_id", request.execution_id);
   }
   void operator()(const ResetRequest& /*request*/) const { out += R"({"type":"reset")"; }
+  void operator()(const PingRequest& /*request*/) const { out += R"({"type":"ping")"; }
+  void operator()(const WriteFileRequest& request) const {
+    out += R"({"type":"write_file")";
+    append_member(out, "path", request.path);
+    append_key(out, "data");
+    out += '"';
+    append_base64(out, request.data);
+    out += '"';
+    append_number(out, "mode", request.mode);
+    append_member(out, "append", request.append);
+  }
 };
 
 }  // namespace

@@ -36,7 +36,20 @@ struct ResetRequest {
   bool operator==(const ResetRequest&) const = default;
 };
 
-using Request = std::variant<RunRequest, CancelRequest, ResetRequest>;
+struct PingRequest {
+  bool operator==(const PingRequest&) const = default;
+};
+
+struct WriteFileRequest {
+  std::string path;  // below /workspace
+  std::string data;  // any bytes; base64 on the line
+  std::uint32_t mode = 0644;
+  bool append = false;  // to what earlier requests wrote
+  bool operator==(const WriteFileRequest&) const = default;
+};
+
+using Request =
+    std::variant<RunRequest, CancelRequest, ResetRequest, PingRequest, WriteFileRequest>;
 
 // ---- sandbox to host ----
 
@@ -128,8 +141,18 @@ struct ResetDone {
   bool operator==(const ResetDone&) const = default;
 };
 
+struct Pong {
+  bool operator==(const Pong&) const = default;
+};
+
+struct FileWritten {
+  std::string path;
+  std::string error = {};  // why it was not; empty when it was
+  bool operator==(const FileWritten&) const = default;
+};
+
 using EventBody = std::variant<Ready, Stdout, Stderr, Log, Intermediate, Display, FinalResult,
-                               ScriptError, ScriptDone, ResetDone>;
+                               ScriptError, ScriptDone, ResetDone, Pong, FileWritten>;
 
 struct Event {
   std::string execution_id;  // empty where an event belongs to no turn

@@ -55,7 +55,9 @@ std::vector<std::string> command_line(const SandboxOptions& options,
        "/lib64"});
   add({"--symlink", "usr/bin", "/bin", "--ro-bind", "/etc", "/etc", "--proc", "/proc", "--dev",
        "/dev"});
-  add({"--tmpfs", "/dev/shm", "--tmpfs", "/tmp", "--tmpfs", "/workspace"});
+  add({"--tmpfs", "/dev/shm", "--tmpfs", "/tmp"});
+  if (options.workspace_bytes > 0) add({"--size", std::to_string(options.workspace_bytes)});
+  add({"--tmpfs", "/workspace"});
   add({"--ro-bind", tools.string(), "/tools"});
   add({"--dir", "/hearth", "--ro-bind", HEARTH_INIT, "/hearth/init"});
   add({"--ro-bind", HEARTH_HARNESS, "/hearth/executor_harness.py"});

@@ -24,6 +24,7 @@ struct SandboxOptions {
   std::vector<std::string> harness_arguments = {};
   std::map<std::string, std::string> environment = {};  // of init
   std::string harness = "";                             // another program in place of the harness
+  std::uint64_t workspace_bytes = 0;                    // 0: as much as the machine gives
   // Long enough that on a busy machine it is init that ends a turn: the host's own limit has tests
   // of its own.
   std::chrono::milliseconds host_grace{30'000};
