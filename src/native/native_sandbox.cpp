@@ -38,8 +38,9 @@ void NativeSandbox::set_limits(const blueprint::ResourceLimits& limits) {
 }
 
 Task<> NativeSandbox::probe() {
+  constexpr std::chrono::seconds limit(5);
   source_.check_posture(*this);
-  co_return;
+  co_await channel_.ping(limit);
 }
 
 }  // namespace hearth::native

@@ -119,11 +119,15 @@ Task<> Fleet::apply(Lease& lease) {
       lease.managed_->has_own_limits = true;
       lease.sandbox().set_limits(lease.binding_.limits);
     }
+    for (const WorkspaceFile& file : lease.binding_.files)
+      co_await lease.sandbox().channel().write_file(file.path, file.content, file.mode,
+                                                    options_.file_limit);
   } catch (...) {
     lease.condemn();
     throw;
   }
-  co_return;
+  // They may be large, and nobody needs them twice.
+  lease.binding_.files.clear();
 }
 
 void Fleet::pump() {

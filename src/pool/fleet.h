@@ -43,6 +43,7 @@ struct FleetOptions {
   std::chrono::seconds probe_after{60};  // idle
   std::chrono::milliseconds reset_limit{5000};
   std::chrono::milliseconds probe_limit{5000};
+  std::chrono::milliseconds file_limit{30'000};  // for each file of a checkout
   CircuitOptions circuit{};
 };
 

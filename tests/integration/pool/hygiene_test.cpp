@@ -238,3 +238,35 @@ TEST_CASE("tighter limits hold for the lease that has them, and for no other") {
   CHECK(pool.turn(*lease, "x = b'x' * (100 << 20)").verdict == Verdict::ok);
   CHECK(pool.turn(*lease, "import os\nprint('WHO' in os.environ)").stdout_text == "False\n");
 }
+
+TEST_CASE("files of a checkout are there before its first turn, and gone after it") {
+  NativePool pool({pool_config("default", 1)}, pool_options(50, 0));
+  pool.startup();
+  pool::CheckoutOptions options;
+  options.files = {{"data/table.csv", "a,b\n1,2\n"}, {"run.sh", "#!/bin/sh\n", 0755}};
+  std::optional<Lease> lease = pool.checkout(options);
+  CHECK(lease->path() == pool::CheckoutPath::warm);
+  CHECK(pool.turn(*lease, R"py(
+import os
+print(open('data/table.csv').read(), oct(os.stat('run.sh').st_mode), os.access('data', os.W_OK))
+)py")
+            .stdout_text == "a,b\n1,2\n 0o100755 True\n");
+  lease.reset();
+  lease = pool.checkout();
+  CHECK(pool.turn(*lease, "import os\nprint(os.listdir('.'))").stdout_text == "[]\n");
+}
+
+TEST_CASE("a file that cannot be written fails the checkout, and the sandbox is not used") {
+  NativePool pool({pool_config("default", 1)}, pool_options(50, 0));
+  pool.startup();
+  pool::CheckoutOptions options;
+  SUBCASE("because it would be outside") { options.files = {{"../outside", "x"}}; }
+  SUBCASE("because it is too large") {
+    options.files = {{"large", std::string(std::size_t{65} << 20, 'x')}};
+  }
+  CHECK_THROWS_AS(pool.checkout(options), Error);
+  pool.run_until([&] { return pool.stats().idle == 1; });
+  CHECK(retired(pool, Retirement::lost) == 1);
+  Lease lease = pool.checkout();
+  CHECK(pool.turn(lease, "import os\nprint(os.listdir('.'))").stdout_text == "[]\n");
+}
