@@ -2,6 +2,7 @@
 // JSON.
 #include "bench/floor.h"
 #include "bench/native_bench.h"
+#include "bench/pool_bench.h"
 #include "bench/report.h"
 #include "tests/support/run_task.h"
 #include "tests/support/sandbox_process.h"
@@ -139,6 +140,7 @@ int main(int argc, char** argv) {
   measure_events(report);
   measure_stdout(report);
   measure_native(report);
+  measure_pool(report);
   std::fputs(report.table().c_str(), stdout);
   if (argc > 1) std::ofstream(argv[1]) << report.json();
 }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace hearth::backend {
 
@@ -67,8 +68,10 @@ class SourceFactory {
   virtual ~SourceFactory() = default;
 
   // Builds the environment of a blueprint if it is not there yet; `on_progress` gets the log of
-  // that, line by line.
+  // that, line by line. `mounts`: the blueprint's files, for an engine that sees other paths than
+  // this process.
   virtual Task<std::unique_ptr<SandboxSource>> open(std::string sandbox,
+                                                    std::vector<blueprint::Mount> mounts,
                                                     OnProgress on_progress) = 0;
 
   // How many leases one sandbox is for, unless the operator says otherwise.

@@ -26,7 +26,7 @@ Task<> RunSession::open(OnLine on_build_line) {
   builder_ = std::make_unique<builder::NativeBuilder>(
       executor_, plan_.registry, builder_options(plan_.settings, environment_));
   pool::NativeSources sources(executor_, plan_.registry, *builder_, std::move(host));
-  source_ = co_await sources.open(plan_.sandbox, std::move(on_build_line));
+  source_ = co_await sources.open(plan_.sandbox, {}, std::move(on_build_line));
 }
 
 Task<int> RunSession::run_script(std::string script, const std::string& name) {

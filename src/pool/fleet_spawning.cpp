@@ -48,8 +48,8 @@ bool Fleet::wants_another() const {
   if (!head_waits_for_memory_ && !waiters_.empty() &&
       spawning_ + coming_back_for(waiters_.front()->binding.owner) < waiters_.size())
     return true;
-  // Ahead of demand: idle, on their way, or coming back, as those do that somebody waits for if they
-  // may be used more than once.
+  // Ahead of demand: idle, on their way, or coming back, as those do that somebody waits for if
+  // they may be used more than once.
   const std::size_t spoken_for = options_.max_uses > 1 ? 0 : std::min(spawning_, waiters_.size());
   const std::size_t warm =
       idle_count() + cleaning_ + leased_ - leased_for_good_ + spawning_ - spoken_for;

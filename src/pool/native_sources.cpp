@@ -17,8 +17,8 @@ NativeSources::NativeSources(asio::any_io_executor executor, const registry::Too
       builder_(builder),
       host_(std::move(host)) {}
 
-Task<std::unique_ptr<backend::SandboxSource>> NativeSources::open(std::string sandbox,
-                                                                  OnProgress on_progress) {
+Task<std::unique_ptr<backend::SandboxSource>> NativeSources::open(
+    std::string sandbox, std::vector<blueprint::Mount> /*mounts*/, OnProgress on_progress) {
   const blueprint::SandboxConfig& config = registry_.sandbox(sandbox);
   if (!blueprint::is_isolated(config))
     log::warning("the blueprint allows hosts, but there is no way out yet: no network",

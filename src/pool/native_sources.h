@@ -17,7 +17,9 @@ class NativeSources : public backend::SourceFactory {
   NativeSources(asio::any_io_executor executor, const registry::ToolRegistry& registry,
                 builder::NativeBuilder& builder, std::shared_ptr<const native::NativeHost> host);
 
+  // Mounts what this process sees: no engine is between.
   Task<std::unique_ptr<backend::SandboxSource>> open(std::string sandbox,
+                                                     std::vector<blueprint::Mount> mounts,
                                                      OnProgress on_progress) override;
   // A new one costs a few milliseconds, ahead of time.
   std::uint64_t usual_max_uses() const override { return 1; }

@@ -1,4 +1,5 @@
 // Ten thousand random operations: what must hold in between, and what must be left at the end.
+#include "base/log.h"
 #include "pool/pool_fixture.h"
 
 #include <cstdlib>
@@ -179,6 +180,7 @@ void run_model(std::uint64_t max_uses) {
       given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
   MESSAGE("HEARTH_MODEL_SEED=" << seed);
   CAPTURE(seed);
+  log::configure(log::Level::error, log::Format::text);  // it has much to complain about
   Model model(seed, max_uses);
   for (int operation = 0; operation < 10'000; ++operation) {
     CAPTURE(operation);

@@ -25,6 +25,7 @@ SandboxPool::SandboxPool(const asio::any_io_executor& executor,
       registry_(registry),
       sources_(sources),
       options_(std::move(options)),
+      host_paths_(options_.host_path_map),
       own_clock_(executor),
       clock_(clock != nullptr ? *clock : own_clock_),
       budget_(std::make_shared<MemoryBudget>(
@@ -98,7 +99,8 @@ Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
                               std::map<std::string, Entry>& started) {
   backend::SourceFactory::OnProgress on_line;
   if (on_progress) on_line = [&](const std::string& line) { on_progress(name, line); };
-  std::shared_ptr<backend::SandboxSource> source = co_await sources_.open(name, on_line);
+  std::shared_ptr<backend::SandboxSource> source =
+      co_await sources_.open(name, mounts_of(name), on_line);
   Entry entry;
   entry.fleet = std::make_shared<Fleet>(executor_, registry_.sandbox(name), fleet_options(),
                                         std::move(source), budget_, clock_);
@@ -112,6 +114,13 @@ FleetOptions SandboxPool::fleet_options() const {
   FleetOptions options = options_.fleet;
   options.max_uses = options_.max_uses.value_or(sources_.usual_max_uses());
   return options;
+}
+
+std::vector<blueprint::Mount> SandboxPool::mounts_of(const std::string& sandbox) const {
+  std::vector<blueprint::Mount> mounts;
+  for (const blueprint::FileResource& resource : registry_.sandbox(sandbox).resources)
+    mounts.push_back(blueprint::mount_of(resource, host_paths_.resolve(resource.host_path)));
+  return mounts;
 }
 
 std::vector<std::string> SandboxPool::secret_names(const std::string& sandbox) const {

@@ -5,6 +5,7 @@
 #include "async/clock.h"
 #include "backend/sandbox.h"
 #include "pool/fleet.h"
+#include "pool/host_path_map.h"
 #include "pool/lease.h"
 #include "registry/tool_registry.h"
 
@@ -23,6 +24,10 @@ struct PoolOptions {
   std::map<std::string, std::string> secrets{};
   std::map<std::string, std::string> environment{};
 
+  // For a controller that runs in a container: path prefixes as it sees them, and as the engine's
+  // machine does. The longest that holds a path wins.
+  std::map<std::string, std::string> host_path_map{};
+
   FleetOptions fleet{};
   std::optional<std::uint64_t> max_uses{};             // absent: what the backend is made for
   std::optional<std::uint64_t> memory_budget_bytes{};  // absent: eight tenths of the machine's
@@ -35,7 +40,7 @@ class SandboxPool {
   // Lines of a build's log; on the loop; must not throw.
   using OnProgress = std::function<void(const std::string& sandbox, const std::string& line)>;
 
-  // What is referred to must outlive the pool.
+  // What is referred to must outlive the pool. ConfigError if the path map makes no sense.
   SandboxPool(const asio::any_io_executor& executor, const registry::ToolRegistry& registry,
               backend::SourceFactory& sources, PoolOptions options, Clock* clock = nullptr);
   // After shutdown().
@@ -72,11 +77,13 @@ class SandboxPool {
   Task<> start_one(std::string name, OnProgress on_progress, std::map<std::string, Entry>& started);
   FleetOptions fleet_options() const;
   std::vector<std::string> secret_names(const std::string& sandbox) const;
+  std::vector<blueprint::Mount> mounts_of(const std::string& sandbox) const;
 
   asio::any_io_executor executor_;
   const registry::ToolRegistry& registry_;
   backend::SourceFactory& sources_;
   PoolOptions options_;
+  HostPathMap host_paths_;
   SystemClock own_clock_;
   Clock& clock_;
   std::shared_ptr<MemoryBudget> budget_;

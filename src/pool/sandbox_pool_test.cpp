@@ -504,3 +504,17 @@ TEST_CASE("a sandbox that cannot be limited is not handed out") {
   CHECK(fixture.backend.find(id) == nullptr);
   CHECK(fixture.stats().idle == 1);
 }
+
+TEST_CASE("P24: mounts are told as the engine's machine sees them") {
+  PoolOptions options = small_options();
+  options.host_path_map = {{"/app/data", "/srv/data"}};
+  PoolFixture fixture(0, options, {});
+  blueprint::SandboxConfig config;
+  config.name = "default";
+  config.pool_size = 0;
+  config.resources = {{"/app/data/in", "/in", true, "/elsewhere"}, {"/other", "/out", false, {}}};
+  fixture.registry.register_sandbox(config);
+  fixture.startup();
+  CHECK(fixture.backend.mounted ==
+        std::vector<blueprint::Mount>{{"/srv/data/in", "/in", true}, {"/other", "/out", false}});
+}

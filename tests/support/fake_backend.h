@@ -76,6 +76,7 @@ class FakeBackend : public backend::SourceFactory {
   explicit FakeBackend(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
   Task<std::unique_ptr<backend::SandboxSource>> open(std::string sandbox,
+                                                     std::vector<blueprint::Mount> mounts,
                                                      OnProgress on_progress) override;
   std::uint64_t usual_max_uses() const override { return 1; }
 
@@ -95,6 +96,7 @@ class FakeBackend : public backend::SourceFactory {
   std::vector<FakeSandbox*> alive;  // whose processes have not ended
   std::vector<FakeSandbox*> existing;
   std::vector<std::string> opened;
+  std::vector<blueprint::Mount> mounted;  // of the last open
   std::size_t closed = 0;
 
   FakeSandbox* find(const std::string& id) const {
@@ -176,8 +178,9 @@ class FakeBackend::Source : public backend::SandboxSource {
   FakeBackend& backend_;
 };
 
-inline Task<std::unique_ptr<backend::SandboxSource>> FakeBackend::open(std::string sandbox,
-                                                                       OnProgress on_progress) {
+inline Task<std::unique_ptr<backend::SandboxSource>> FakeBackend::open(
+    std::string sandbox, std::vector<blueprint::Mount> mounts, OnProgress on_progress) {
+  mounted = std::move(mounts);
   if (on_progress) on_progress("building " + sandbox);
   if (!build_failure.empty()) throw Error(std::exchange(build_failure, {}));
   opened.push_back(std::move(sandbox));

@@ -1,0 +1,184 @@
+#include "bench/pool_bench.h"
+
+#include "bench/floor.h"
+#include "bench/native_bench.h"
+#include "tests/support/native_pool.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace hearth::bench {
+namespace {
+
+using BenchClock = std::chrono::steady_clock;
+using test::NativePool;
+using test::pool_config;
+using test::pool_options;
+
+const std::string script = "x = sum(range(10))";
+
+double microseconds_since(BenchClock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(BenchClock::now() - begin).count();
+}
+
+Task<double> timed_checkout(pool::SandboxPool& pool, std::optional<pool::Lease>& lease) {
+  const auto begin = BenchClock::now();
+  lease = co_await pool.checkout("default");
+  co_return microseconds_since(begin);
+}
+
+Task<double> timed_turn(pool::SandboxPool& pool) {
+  const auto begin = BenchClock::now();
+  {
+    pool::Lease lease = co_await pool.checkout("default");
+    co_await execution::run_turn(lease, script);
+  }
+  co_return microseconds_since(begin);
+}
+
+void refill(NativePool& pool, std::size_t idle) {
+  pool.run_until([&] {
+    const pool::FleetStats stats = pool.stats();
+    return stats.idle == idle && stats.live == idle && stats.spawning == 0;
+  });
+}
+
+void measure_checkout(Report& report) {
+  NativePool pool({pool_config("default", 2)}, pool_options(1, 2));
+  pool.startup();
+  std::vector<double> samples;
+  for (int i = 0; i < 300; ++i) {
+    std::optional<pool::Lease> lease;
+    samples.push_back(pool.run(timed_checkout(*pool.pool, lease)));
+    lease.reset();
+    refill(pool, 2);
+  }
+  report.add({"checkout on a warm hit, p50", percentile(samples, 0.5), "us", "", 0, "under 20 us"});
+  report.add({"checkout on a warm hit, p99", percentile(samples, 0.99), "us", "", 0, ""});
+}
+
+void measure_warm_turn(Report& report) {
+  Floor floor;
+  NativePool pool({pool_config("default", 2)}, pool_options(1, 2));
+  pool.startup();
+  std::vector<double> ours;
+  std::vector<double> reference;
+  for (int i = 0; i < 200; ++i) {
+    floor.renew();
+    refill(pool, 2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const auto begin = BenchClock::now();
+    floor.round_trip(script);
+    reference.push_back(microseconds_since(begin));
+    ours.push_back(pool.run(timed_turn(*pool.pool)));
+  }
+  report.add({"turn on a warm hit, with checkout and return, p50", percentile(ours, 0.5), "us",
+              "floor p50", percentile(reference, 0.5), "at most 3 times"});
+}
+
+// Fresh sandboxes a second, each for one turn, with as many clients.
+double rate_of(std::size_t clients, std::size_t turns) {
+  NativePool pool({pool_config("default", 8)}, pool_options(1, 8));
+  pool.startup();
+  std::size_t begun = 0;
+  std::size_t done = 0;
+  const auto client = [&]() -> Task<> {
+    while (begun < turns) {
+      ++begun;
+      co_await timed_turn(*pool.pool);
+      ++done;
+    }
+  };
+  const auto begin = BenchClock::now();
+  for (std::size_t i = 0; i < clients; ++i) asio::co_spawn(pool.loop, client, asio::detached);
+  pool.run_until([&] { return done >= turns; });
+  return static_cast<double>(done) / (microseconds_since(begin) / 1e6);
+}
+
+double bwrap_rate(std::size_t at_once, std::size_t turns) {
+  const auto begin = BenchClock::now();
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < at_once; ++i)
+    threads.emplace_back([&] {
+      for (std::size_t turn = 0; turn < turns / at_once; ++turn) run_bwrap_python();
+    });
+  threads.clear();
+  return static_cast<double>(turns) / (microseconds_since(begin) / 1e6);
+}
+
+void measure_rate(Report& report) {
+  double best = 0;
+  for (const std::size_t at_once : {1, 2, 4, 8}) best = std::max(best, bwrap_rate(at_once, 80));
+  for (const std::size_t clients : {1, 8, 64, 512})
+    report.add({"fresh sandboxes per second, " + std::to_string(clients) + " clients",
+                rate_of(clients, 1000), "/s", "bwrap python3 -c pass, at its best", best,
+                clients == 64 ? "at least 5 times" : ""});
+}
+
+void measure_checkout_in_crowd(Report& report) {
+  double with_ten = 0;
+  for (const std::int64_t idle : {10, 100, 1000, 4000}) {
+    NativePool pool({pool_config("default", idle)}, pool_options(50, 10));
+    pool.startup();
+    std::vector<double> samples;
+    for (int i = 0; i < 200; ++i) {
+      std::optional<pool::Lease> lease;
+      samples.push_back(pool.run(timed_checkout(*pool.pool, lease)));
+      lease.reset();
+      pool.run_until([&] { return pool.stats().cleaning == 0; });
+    }
+    const double median = percentile(samples, 0.5);
+    if (idle == 10) with_ten = median;
+    report.add({"checkout beside " + std::to_string(idle) + " idle sandboxes, p50", median, "us",
+                "beside 10", with_ten, idle == 10 ? "" : "at most 1.5 times"});
+  }
+}
+
+double light_p99(bool beside_load) {
+  NativePool pool({pool_config("default", 4), pool_config("heavy", 2)}, pool_options(1, 2));
+  pool.startup();
+  bool over = false;
+  std::size_t heavy_clients = 0;
+  const auto heavy = [&]() -> Task<> {
+    ++heavy_clients;
+    while (!over) {
+      pool::Lease lease = co_await pool.pool->checkout("heavy");
+      co_await execution::run_turn(lease, script);
+    }
+    --heavy_clients;
+  };
+  if (beside_load)
+    for (int i = 0; i < 16; ++i) asio::co_spawn(pool.loop, heavy, asio::detached);
+  std::vector<double> samples;
+  for (int i = 0; i < 300; ++i) {
+    samples.push_back(pool.run(timed_turn(*pool.pool)));
+    const auto until = BenchClock::now() + std::chrono::milliseconds(20);
+    pool.run_until([&] { return BenchClock::now() >= until; });
+  }
+  over = true;
+  pool.run_until([&] { return heavy_clients == 0; });
+  return percentile(samples, 0.99);
+}
+
+void measure_neighbour(Report& report) {
+  const double alone = light_p99(false);
+  report.add({"light blueprint while another is saturated, p99", light_p99(true), "us",
+              "alone, p99", alone, "less than 2 times"});
+}
+
+}  // namespace
+
+void measure_pool(Report& report) {
+  measure_checkout(report);
+  measure_warm_turn(report);
+  measure_rate(report);
+  measure_neighbour(report);
+  measure_checkout_in_crowd(report);
+}
+
+}  // namespace hearth::bench

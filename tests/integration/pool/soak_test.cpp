@@ -1,0 +1,106 @@
+// Many clients at once, some of whose scripts crash, hang or want too much: every turn has its
+// verdict, and nothing is left. HEARTH_SOAK_TURNS and HEARTH_SOAK_CLIENTS make it longer.
+#include "os/read_file.h"
+#include "tests/support/host_view.h"
+#include "tests/support/native_pool.h"
+
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <sstream>
+
+using namespace hearth;
+using namespace hearth::test;
+using execution::Verdict;
+
+namespace {
+
+std::size_t number_from(const char* name, std::size_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+struct Kind {
+  const char* script;
+  Verdict verdict;
+};
+constexpr Kind well{"print(sum(range(100)))", Verdict::ok};
+constexpr Kind ill[] = {
+    {"import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", Verdict::crashed},
+    {"while True: pass", Verdict::timeout},
+    {"x = b'x' * (1 << 30)", Verdict::memory_limit},
+};
+
+const Kind& kind_of(std::size_t turn) {
+  constexpr std::size_t one_in = 100;
+  return turn % one_in == one_in - 1 ? ill[turn / one_in % std::size(ill)] : well;
+}
+
+std::size_t descendants() {
+  std::size_t count = 0;
+  for (pid_t pid : all_processes()) {
+    while (pid > 1 && pid != ::getpid()) pid = parent_of(pid);
+    if (pid == ::getpid()) ++count;
+  }
+  return count;
+}
+
+std::size_t open_descriptors() {
+  return static_cast<std::size_t>(std::distance(
+      std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator()));
+}
+
+std::size_t mounts() { return os::read_file("/proc/self/mountinfo", std::size_t{16} << 20).size(); }
+
+std::size_t own_memory_kilobytes() { return std::stoul(status_line(::getpid(), "VmRSS")); }
+
+}  // namespace
+
+TEST_CASE("P39 P40: hundreds of clients at once, one turn in a hundred gone wrong") {
+  const std::size_t turns = number_from("HEARTH_SOAK_TURNS", 2000);
+  const std::size_t clients = number_from("HEARTH_SOAK_CLIENTS", 500);
+  native_host();
+  const std::size_t processes_before = descendants();
+  const std::size_t descriptors_before = open_descriptors();
+  const std::size_t mounts_before = mounts();
+  std::map<Verdict, std::size_t> wanted;
+  std::map<Verdict, std::size_t> seen;
+  std::size_t memory_early = 0;
+  std::size_t memory_late = 0;
+  {
+    NativePool pool({pool_config("default", 4)}, pool_options(1, 8));
+    pool.startup();
+    std::size_t begun = 0;
+    std::size_t clients_done = 0;
+    const auto client = [&]() -> Task<> {
+      pool::CheckoutOptions options;
+      options.execution_timeout_sec = 1;
+      options.patience = std::chrono::hours(1);
+      while (begun < turns) {
+        const Kind& kind = kind_of(begun++);
+        ++wanted[kind.verdict];
+        if (begun == turns / 4) memory_early = own_memory_kilobytes();
+        pool::Lease lease = co_await pool.pool->checkout("default", options);
+        const auto result = co_await execution::run_turn(lease, kind.script);
+        ++seen[result.verdict];
+      }
+      ++clients_done;
+    };
+    for (std::size_t i = 0; i < clients; ++i) asio::co_spawn(pool.loop, client, asio::detached);
+    pool.run_until([&] { return clients_done == clients; });
+    memory_late = own_memory_kilobytes();
+    pool.run_until([&] { return pool.stats().live == 4 && pool.stats().idle == 4; });
+    CHECK(pool.stats().leased == 0);
+    CHECK(pool.stats().waiting == 0);
+    CHECK(pool.stats().spawn_failures == 0);
+  }
+  CHECK(seen == wanted);
+  CHECK(descendants() == processes_before);
+  CHECK(open_descriptors() == descriptors_before);
+  CHECK(mounts() == mounts_before);
+  MESSAGE("memory after a quarter " << memory_early << " KB, at the end " << memory_late << " KB");
+  CHECK(memory_late < memory_early + 8192);
+}
