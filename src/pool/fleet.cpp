@@ -173,6 +173,7 @@ void Fleet::serve(Waiter& waiter, const Managed& managed, MemoryBudget::Share me
   if (managed->use_count >= options_.max_uses) ++leased_for_good_;
   waiter.lease.emplace(shared_from_this(), managed, std::move(memory));
   waiter.turn.cancel();
+  if (idle_count() > 0) keep_calm();
 }
 
 void Fleet::fail(Waiter& waiter, const std::exception_ptr& failure) {

@@ -53,7 +53,21 @@ bool Fleet::wants_another() const {
   const std::size_t spoken_for = options_.max_uses > 1 ? 0 : std::min(spawning_, waiters_.size());
   const std::size_t warm =
       idle_count() + cleaning_ + leased_ - leased_for_good_ + spawning_ - spoken_for;
-  return may_try && warm < pool_size();
+  return may_try && warm < pool_size() && (idle_count() == 0 || clock_.now() >= calm_until_);
+}
+
+void Fleet::keep_calm() {
+  calm_until_ = clock_.now() + options_.calm;
+  if (!calm_over_) ring_when_calm();
+}
+
+void Fleet::ring_when_calm() {
+  calm_over_ = clock_.ring_at(calm_until_, [this] {
+    // Others may have come meanwhile.
+    if (clock_.now() < calm_until_) return ring_when_calm();
+    calm_over_.reset();
+    pump();
+  });
 }
 
 // One that waits for another owner stands in the way of one who needs a new one.

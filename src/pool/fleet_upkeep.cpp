@@ -20,6 +20,7 @@ void Fleet::give_back(const Managed& managed) {
   if (managed->use_count >= options_.max_uses) --leased_for_good_;
   changed_.cancel();
   if (is_closed_) return;
+  calm_until_ = {};  // its turn is over
   if (const std::optional<Retirement> reason = fate_of(*managed)) {
     retire(managed, *reason);
   } else {
@@ -172,6 +173,7 @@ Task<> Fleet::probe(Managed managed) {
 void Fleet::refuse() {
   is_refusing_ = true;
   retry_.reset();
+  calm_over_.reset();
   fail_all(std::make_exception_ptr(PoolClosed("the pool is shut down")));
   changed_.cancel();
 }
