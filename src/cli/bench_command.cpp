@@ -42,7 +42,7 @@ struct BenchOptions {
   double duration_seconds = 0;
   std::int64_t think_ms = 0;
   std::optional<std::int64_t> pool_size{};
-  std::size_t max_overflow = 10;
+  std::optional<std::size_t> max_overflow{};
   std::uint64_t max_uses = 1;
   bool as_json = false;
 };
@@ -139,7 +139,8 @@ int bench(const BenchOptions& options, const settings::Environment& environment)
   pool::PoolOptions pool_options;
   pool_options.secrets = secret_values(plan, environment);
   pool_options.max_uses = options.max_uses;
-  pool_options.fleet.max_overflow = options.max_overflow;
+  pool_options.fleet.max_overflow =
+      options.max_overflow.value_or(static_cast<std::size_t>(plan.settings.pool.max_overflow));
   pool::SandboxPool pool(loop.get_executor(), plan.registry, sources, pool_options);
   Outcome outcome;
   asio::co_spawn(loop, measure_and_close(pool, options, plan.sandbox, loop, outcome),
@@ -181,8 +182,8 @@ void add_options(CLI::App& command, BenchOptions& options) {
       ->check(CLI::NonNegativeNumber);
   command.add_option("--pool-size", options.pool_size, "Instead of the blueprint's")
       ->check(CLI::Range(0, 100'000));
-  command.add_option("--max-overflow", options.max_overflow, "Sandboxes beyond the pool")
-      ->capture_default_str();
+  command.add_option("--max-overflow", options.max_overflow,
+                     "Sandboxes beyond the pool, instead of the configuration's");
   command.add_option("--max-uses", options.max_uses, "Leases of one sandbox")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

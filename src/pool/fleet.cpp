@@ -3,6 +3,7 @@
 
 #include "registry/tool_registry.h"
 
+#include <fmt/format.h>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -187,12 +188,12 @@ void Fleet::fail_all(const std::exception_ptr& failure) {
 }
 
 std::exception_ptr Fleet::expired(const Waiter& waiter) const {
-  const std::string seconds = std::to_string(waiter.binding.patience.count() / 1000.0);
+  const double seconds = std::chrono::duration<double>(waiter.binding.patience).count();
   std::string why = "all " + std::to_string(capacity()) + " are in use";
-  if (head_waits_for_memory_) why = "the memory that may be promised is in use";
   if (slots_taken() < capacity() || spawning_ > 0) why = "none was ready";
-  return std::make_exception_ptr(
-      CapacityReached("no sandbox of \"" + config_.name + "\" within " + seconds + " s: " + why));
+  if (head_waits_for_memory_) why = "the memory that may be promised is in use";
+  return std::make_exception_ptr(CapacityReached(
+      fmt::format("no sandbox of \"{}\" within {} s: {}", config_.name, seconds, why)));
 }
 
 Fleet::Managed Fleet::take_idle(const std::string& owner) {

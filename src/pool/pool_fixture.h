@@ -37,6 +37,7 @@ struct Pending {
     } catch (const Failure&) {
       return true;
     } catch (...) {
+      return false;
     }
     return false;
   }

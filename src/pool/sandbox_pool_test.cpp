@@ -50,12 +50,12 @@ TEST_CASE("a startup that fails leaves nothing started, and another may succeed"
 TEST_CASE("P5: a lease is given back at the end of its scope, also by an exception") {
   PoolFixture fixture(1);
   fixture.startup();
-  try {
+  const auto fail_in_the_middle = [&] {
     const Lease lease = fixture.checkout();
     CHECK(fixture.stats().leased == 1);
     throw Error("in the middle");
-  } catch (const Error&) {
-  }
+  };
+  CHECK_THROWS_AS(fail_in_the_middle(), Error);
   fixture.settle();
   CHECK(fixture.stats().leased == 0);
   CHECK(fixture.stats().idle == 1);

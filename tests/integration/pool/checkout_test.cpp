@@ -52,12 +52,12 @@ TEST_CASE("P3: the environment is there before the first sandbox") {
 TEST_CASE("P5: a lease ends with its scope, by an exception too, and another takes its place") {
   NativePool pool;
   pool.startup();
-  try {
+  const auto fail_in_the_middle = [&] {
     Lease lease = pool.checkout();
     pool.turn(lease, "x = 1");
     throw Error("in the middle");
-  } catch (const Error&) {
-  }
+  };
+  CHECK_THROWS_AS(fail_in_the_middle(), Error);
   pool.run_until([&] { return pool.stats().idle == 2 && pool.stats().live == 2; });
   CHECK(pool.stats().leased == 0);
 }
