@@ -1,7 +1,7 @@
 // cli/bench_command.h: `hearth bench`.
 #pragma once
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's
 class App;
 }
 

@@ -21,7 +21,7 @@ PoolOptions model_options(std::uint64_t max_uses) {
   options.fleet.max_overflow = max_overflow;
   options.max_uses = max_uses;
   // Fewer leases than sandboxes fit, so that both kinds of waiting happen.
-  options.memory_budget_bytes = std::uint64_t{6 * 256} << 20;
+  options.memory_budget_bytes = std::uint64_t{1536} << 20;
   return options;
 }
 
@@ -117,7 +117,7 @@ class Model {
     REQUIRE(stats.waiting == 0);
     REQUIRE(stats.spawning == 0);
     REQUIRE(fixture_.backend.existing.size() == pool_size);
-    REQUIRE(fixture_.pool->stats().memory_taken_bytes == pool_size * (4U << 20));
+    REQUIRE(fixture_.pool->stats().memory_taken_bytes == pool_size * (std::size_t{4} << 20));
     fixture_.run(fixture_.pool->shutdown());
     REQUIRE(fixture_.backend.existing.empty());
   }

@@ -1,6 +1,7 @@
 #include "pool/sandbox_pool.h"
 
 #include "async/within.h"
+#include "base/log.h"
 
 #include <fmt/format.h>
 
@@ -83,8 +84,9 @@ void SandboxPool::reserve_memory_for(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const auto idle = static_cast<std::uint64_t>(registry_.sandbox(name).pool_size);
     auto share = budget_->try_take(budget_->next_ticket(), idle * options_.idle_memory_bytes);
-    if (share) idle_memory_.push_back(*std::move(share));
-    if (share && budget_->total_bytes() - budget_->taken_bytes() >= largest) continue;
+    const bool fits = share.has_value();
+    if (fits) idle_memory_.push_back(*std::move(share));
+    if (fits && budget_->total_bytes() - budget_->taken_bytes() >= largest) continue;
     problems.push_back(
         {blueprint::member_of("sandbox", name) + ".pool_size",
          fmt::format("is {}: idle ones of {} MB each would leave less than the {} MB "
@@ -153,7 +155,7 @@ Task<> SandboxPool::shutdown(std::chrono::milliseconds drain) {
     try {
       co_await within(drain, wait_for_leases(fleets));
     } catch (const DeadlineExceeded&) {
-      // They had their time.
+      log::info("leases that are out are ended now", {});
     }
   }
   // At the same time: each waits for its last process.

@@ -227,7 +227,6 @@ TEST_CASE("tighter limits hold for the lease that has them, and for no other") {
   options.max_output_bytes = 2000;
   options.env = {{"WHO", "ann"}};
   std::optional<Lease> lease = pool.checkout(options);
-  const std::string id = lease->id();
   CHECK(pool.turn(*lease, "import os\nprint(os.environ['WHO'])").stdout_text == "ann\n");
   CHECK(pool.turn(*lease, "x = b'x' * (100 << 20)").verdict == Verdict::memory_limit);
   CHECK(pool.turn(*lease, "while True: pass").verdict == Verdict::timeout);
