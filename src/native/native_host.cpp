@@ -28,6 +28,7 @@ CannotSandbox::CannotSandbox(std::vector<std::string> what)
 std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& options) {
   auto host = std::make_shared<NativeHost>();
   host->programs = find_programs(options.programs);
+  host->ready_limit = options.ready_limit;
   host->seccomp_filter = compile_seccomp_profile();
   host->own_namespaces = observe_process(::getpid()).namespaces;
   if (::geteuid() == 0) {

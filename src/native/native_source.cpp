@@ -8,6 +8,7 @@
 #include "native/posture.h"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -21,7 +22,6 @@
 namespace hearth::native {
 namespace {
 
-constexpr std::chrono::seconds ready_limit{30};
 // For all that an environment imports before its first sandbox.
 constexpr std::chrono::seconds load_limit{120};
 // A file costs the kernel about a kilobyte; this keeps an empty one for each.
@@ -52,6 +52,23 @@ Task<> wait_and_clear(NativeSource::Remains remains) {
   co_await process_ended(remains.pidfd.get());
   if (remains.network) remains.zygote->keep_network(std::move(remains.network));
 }
+
+// Ends a zygote that does not answer, and with it the wait for its answer.
+class Watchdog {
+ public:
+  Watchdog(const asio::any_io_executor& executor, std::chrono::milliseconds limit,
+           const std::shared_ptr<Zygote>& zygote)
+      : timer_(executor, limit) {
+    timer_.async_wait([zygote](boost::system::error_code error) {
+      if (error) return;
+      log::error("a zygote does not answer and is ended", {});
+      zygote->end();
+    });
+  }
+
+ private:
+  asio::steady_timer timer_;
+};
 
 // None if the sandbox has ended: then its number may be another's by now.
 os::UniqueFd network_of(int pidfd) {
@@ -136,13 +153,16 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   // Whoever loses interest meanwhile gets it all the same: what is forked must have an owner, or
   // its user and its cgroup would be free before it has ended.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  parts.pidfd = co_await parts.zygote->fork_sandbox(request, fds);
+  {
+    const Watchdog watchdog(executor_, host_->ready_limit, parts.zygote);
+    parts.pidfd = co_await parts.zygote->fork_sandbox(request, fds);
+  }
   co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
   stream.theirs.reset();
   auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, id, std::move(stream.ours),
                                                  std::move(parts));
   try {
-    co_await sandbox->channel().await_ready(ready_limit);
+    co_await sandbox->channel().await_ready(host_->ready_limit);
   } catch (const IncompleteRead&) {
     throw SpawnError(why_not_ready(*sandbox, "the sandbox ended before it was ready"), {});
   } catch (const SpawnError& error) {

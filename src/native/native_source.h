@@ -25,6 +25,7 @@ struct NativeHost {
   std::shared_ptr<UidPool> free_uids;   // those of `uids`, for the sandboxes of all sources
   std::unique_ptr<CgroupTree> cgroups;  // empty only with allow_degraded
   bool use_landlock = true;
+  std::chrono::milliseconds ready_limit{};
   std::map<std::string, std::string> own_namespaces;
   std::vector<std::string> degraded;  // what is missing, in words
 };
@@ -36,6 +37,8 @@ struct NativeHostOptions {
   // The directory of hearth-init and its companions, for a program that is not beside them;
   // HEARTH_LIBEXEC where the CMake package was found. Empty: see find_programs.
   std::filesystem::path programs{};
+  // For a sandbox to be forked, and then for it to be ready.
+  std::chrono::milliseconds ready_limit{30'000};
 };
 // Throws CannotSandbox naming everything that is missing, unless the operator accepts that.
 struct CannotSandbox : Error {

@@ -222,6 +222,16 @@ TEST_CASE("P30: a spawn that fails tells its caller and takes no place") {
   CHECK(fixture.stats().spawn_failures == 4);
 }
 
+TEST_CASE("P32: a sandbox that is not ready in time takes no place either") {
+  PoolFixture fixture(0);
+  fixture.startup();
+  fixture.backend.never_ready = 1;
+  CHECK_THROWS_AS(fixture.checkout(), ReadyTimeout);
+  CHECK(fixture.stats().live == 0);
+  CHECK(fixture.backend.existing.empty());
+  const Lease lease = fixture.checkout();
+}
+
 TEST_CASE("when spawning keeps failing nobody waits for it, and it recovers by itself") {
   PoolFixture fixture(1);
   fixture.startup();

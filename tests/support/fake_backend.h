@@ -87,6 +87,7 @@ class FakeBackend : public backend::SourceFactory {
     permitted += count;
     gate_.cancel();
   }
+  std::size_t never_ready = 0;   // of the next spawns
   std::size_t failing = 0;       // of the next spawns
   bool ends_when_killed = true;  // otherwise a test says when
   std::string build_failure;     // of the next open
@@ -207,6 +208,10 @@ inline Task<std::unique_ptr<backend::Sandbox>> FakeBackend::spawn() {
   if (failing > 0) {
     --failing;
     throw SpawnError("no more room", {});
+  }
+  if (never_ready > 0) {
+    --never_ready;
+    throw ReadyTimeout("not ready within 30 s");
   }
   ++spawned;
   counted.reset();

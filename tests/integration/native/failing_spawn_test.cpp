@@ -139,3 +139,19 @@ TEST_CASE("a zygote that died with its launcher still there is seen to be gone")
   const auto next = sandboxes.spawn();
   CHECK(printed(sandboxes, *next, "print('on')") == "on\n");
 }
+
+TEST_CASE("P32: a zygote that does not answer is ended, and the next makes the sandbox") {
+  native::NativeHostOptions options;
+  options.ready_limit = std::chrono::milliseconds(1500);
+  asio::io_context loop(1);
+  native::NativeSource source(loop.get_executor(), native::open_native_host(options), {},
+                              plain_environment());
+  std::unique_ptr<backend::Sandbox> first = run_task(loop, source.spawn());
+  const pid_t hung = zygote_of(*first);
+  REQUIRE(::kill(hung, SIGSTOP) == 0);
+  const std::unique_ptr<backend::Sandbox> second = run_task(loop, source.spawn());
+  CHECK(zygote_of(*second) != hung);
+  run_task(loop, first->exited());  // its zygote's end was its own
+  first.reset();
+  run_task(loop, source.close());
+}

@@ -165,6 +165,20 @@ TEST_CASE("P34: a sandbox that ends while it is idle is replaced and never hande
   }
 }
 
+TEST_CASE("P44: a sandbox that does not come clean in time is replaced") {
+  pool::PoolOptions options = pool_options(50, 0);
+  options.fleet.reset_limit = std::chrono::milliseconds(300);
+  NativePool pool({pool_config("default", 1)}, options);
+  pool.startup();
+  std::optional<Lease> lease = pool.checkout();
+  const std::string id = lease->id();
+  REQUIRE(::kill(init_of(lease->sandbox()), SIGSTOP) == 0);
+  lease.reset();
+  lease = pool.checkout();
+  CHECK(lease->id() != id);
+  CHECK(retired(pool, Retirement::reset_failed) == 1);
+}
+
 TEST_CASE("P36 P37: shutdown ends the idle, the leased and the half made, and nobody waits on") {
   std::size_t before = 0;
   native_host();
