@@ -18,15 +18,23 @@
 namespace hearth::isolate {
 namespace {
 
-// Packets and errors of every protocol, of the interface, and the only thing a process without
-// rights can leave for later without sending any: labels of flows.
-const char* const counters[] = {"/proc/self/net/snmp", "/proc/self/net/snmp6",
-                                "/proc/self/net/netstat", "/proc/self/net/dev",
-                                "/proc/self/net/ip6_flowlabel"};
+// Packets and errors of every protocol, of the interface, and what a process without rights can
+// leave for later without sending any: labels of flows, and sockets on their way to nowhere inside
+// each other, which live until the kernel looks for such.
+const char sockets[] = "/proc/self/net/sockstat";
+const char* const counters[] = {"/proc/self/net/snmp",          "/proc/self/net/snmp6",
+                                "/proc/self/net/netstat",       "/proc/self/net/dev",
+                                "/proc/self/net/ip6_flowlabel", sockets};
 
 constexpr std::size_t max_bytes = 16384;
 char untouched[max_bytes];
 std::size_t untouched_size = 0;  // 0: not known, so none is ever taken for untouched
+
+std::size_t first_line_end(const char* text, std::size_t begin, std::size_t end) {
+  const void* newline = std::memchr(text + begin, '\n', end - begin);
+  return newline == nullptr ? end
+                            : static_cast<std::size_t>(static_cast<const char*>(newline) - text);
+}
 
 // All counters of the network this process is in, one after the other; 0 if they do not fit or
 // cannot be read. A kernel without IPv6 lacks some.
@@ -37,10 +45,13 @@ std::size_t read_counters(char* text) {
     if (file < 0 && errno == ENOENT) continue;
     if (file < 0) return 0;
     ssize_t count = 0;
+    const std::size_t begin = size;
     while (size < max_bytes && (count = ::read(file, text + size, max_bytes - size)) > 0)
       size += static_cast<std::size_t>(count);
     ::close(file);
     if (count < 0 || size == max_bytes) return 0;
+    // Its first line is about this namespace; the others are about the whole machine, too.
+    if (path == sockets) size = first_line_end(text, begin, size);
   }
   return size;
 }
@@ -66,7 +77,21 @@ bool raise_loopback() {
 }  // namespace
 
 void learn_untouched_network() {
-  if (raise_loopback()) untouched_size = read_counters(untouched);
+  int pipe[2];
+  if (::pipe2(pipe, O_CLOEXEC) != 0) return;
+  const int child = ::fork();
+  if (child == 0) {
+    const bool is_new = ::unshare(CLONE_NEWNET) == 0 && raise_loopback();
+    const std::size_t size = is_new ? read_counters(untouched) : 0;
+    const bool written = ::write(pipe[1], untouched, size) == static_cast<ssize_t>(size);
+    ::_exit(written ? 0 : 1);
+  }
+  ::close(pipe[1]);
+  ssize_t count = 0;
+  while (child > 0 &&
+         (count = ::read(pipe[0], untouched + untouched_size, max_bytes - untouched_size)) > 0)
+    untouched_size += static_cast<std::size_t>(count);
+  ::close(pipe[0]);
 }
 
 bool enter_network(const HearthSandboxSpec& spec) {

@@ -15,7 +15,7 @@ bool mount_scratch(const HearthSandboxSpec& spec);
 bool mount_proc();
 bool set_limits();
 
-// In the zygote, once, in a network nobody used: what others are compared with.
+// In the zygote, once: what a new network says of itself, with which others are compared.
 void learn_untouched_network();
 
 bool become_sandbox_user(const HearthSandboxSpec& spec);

@@ -59,8 +59,9 @@ class Watchdog {
   Watchdog(const asio::any_io_executor& executor, std::chrono::milliseconds limit,
            const std::shared_ptr<Zygote>& zygote)
       : timer_(executor, limit) {
-    timer_.async_wait([zygote](boost::system::error_code error) {
-      if (error) return;
+    // A timer that has expired can no longer be cancelled: its handler may be on its way.
+    timer_.async_wait([zygote, alive = std::weak_ptr(alive_)](boost::system::error_code error) {
+      if (error || alive.expired()) return;
       log::error("a zygote does not answer and is ended", {});
       zygote->end();
     });
@@ -68,6 +69,7 @@ class Watchdog {
 
  private:
   asio::steady_timer timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 // None if the sandbox has ended: then its number may be another's by now.

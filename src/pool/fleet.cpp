@@ -60,7 +60,9 @@ Lease& Lease::operator=(Lease&& other) noexcept {
 }
 
 Lease::~Lease() {
-  if (fleet_) fleet_->give_back(managed_);
+  if (!fleet_) return;
+  managed_->memory = std::move(memory_);
+  fleet_->give_back(managed_);
 }
 
 Fleet::Fleet(const asio::any_io_executor& executor, blueprint::SandboxConfig config,
@@ -106,8 +108,10 @@ Task<Lease> Fleet::checkout(Binding binding) {
 }
 
 Task<> Fleet::wait_in_line(Waiter& waiter) {
-  const auto alarm = clock_.ring_at(clock_.now() + waiter.binding.patience,
-                                    [&] { fail(waiter, expired(waiter)); });
+  const auto alarm = clock_.ring_at(clock_.now() + waiter.binding.patience, [&] {
+    fail(waiter, expired(waiter));
+    pump();  // the next may want less
+  });
   const auto [error] = co_await waiter.turn.async_wait(asio::as_tuple(asio::use_awaitable));
   // Who was served in the very moment in which he gave up has it.
   if (!waiter.is_served()) throw boost::system::system_error(error);
@@ -153,7 +157,10 @@ void Fleet::serve_waiters() {
   while (!waiters_.empty()) {
     Waiter& head = *waiters_.front();
     const Managed managed = take_idle(head.binding.owner);
-    if (!managed) return;
+    if (!managed) {
+      budget_->withdraw(head.ticket);  // who has no sandbox keeps no memory from others
+      return;
+    }
     std::optional<MemoryBudget::Share> memory =
         budget_->try_take(head.ticket, memory_bytes_of(head.binding));
     if (!memory) {
@@ -213,6 +220,7 @@ Fleet::Managed Fleet::take_idle(const std::string& owner) {
 
 void Fleet::put_idle(const Managed& managed) {
   managed->state = ManagedSandbox::State::idle;
+  managed->memory = MemoryBudget::Share();
   if (managed->use_count == 0) {
     fresh_.push_back(managed);
   } else {

@@ -113,6 +113,7 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   std::size_t pool_size() const { return static_cast<std::size_t>(config_.pool_size); }
   std::size_t capacity() const { return pool_size() + options_.max_overflow; }
   bool wants_another() const;
+  bool waits_for_spawn() const;
   void make_room();
   void drop_surplus();
   void start_spawns();

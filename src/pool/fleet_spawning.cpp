@@ -45,15 +45,19 @@ bool Fleet::wants_another() const {
   const bool may_try = circuit_.may_try(clock_.now());
   // One is enough to see whether it works again.
   if (circuit_.is_open()) return may_try && spawning_ == 0;
-  if (!head_waits_for_memory_ && !waiters_.empty() &&
-      spawning_ + coming_back_for(waiters_.front()->binding.owner) < waiters_.size())
-    return true;
+  if (waits_for_spawn()) return true;
   // Ahead of demand: idle, on their way, or coming back, as those do that somebody waits for if
   // they may be used more than once.
   const std::size_t spoken_for = options_.max_uses > 1 ? 0 : std::min(spawning_, waiters_.size());
   const std::size_t warm =
       idle_count() + cleaning_ + leased_ - leased_for_good_ + spawning_ - spoken_for;
   return may_try && warm < pool_size() && (idle_count() == 0 || clock_.now() >= calm_until_);
+}
+
+// Whether somebody is in the line for whom no sandbox is on its way.
+bool Fleet::waits_for_spawn() const {
+  return !waiters_.empty() && !head_waits_for_memory_ &&
+         spawning_ + coming_back_for(waiters_.front()->binding.owner) < waiters_.size();
 }
 
 void Fleet::keep_calm() {
@@ -97,7 +101,7 @@ void Fleet::start_spawns() {
     background_.start("make a sandbox", spawn_one());
   }
   const bool is_hopeless = circuit_.is_open() && spawning_ == 0 && !circuit_.may_try(clock_.now());
-  if (is_hopeless && !waiters_.empty()) fail_all(open_circuit());
+  if (is_hopeless && waits_for_spawn()) fail_all(open_circuit());
 }
 
 std::exception_ptr Fleet::open_circuit() const {
@@ -138,7 +142,7 @@ void Fleet::spawn_failed(const std::exception_ptr& failure) {
       "a sandbox could not be made",
       {{"sandbox", config_.name}, {"failures", circuit_.failures()}, {"error", words_of(failure)}});
   retry_ = clock_.ring_at(circuit_.next_try(), [this] { pump(); });
-  if (spawning_ < waiters_.size()) fail(*waiters_.front(), failure);
+  if (waits_for_spawn()) fail(*waiters_.front(), failure);
 }
 
 void Fleet::spawn_succeeded(std::unique_ptr<backend::Sandbox> sandbox) {

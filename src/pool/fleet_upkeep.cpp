@@ -120,6 +120,7 @@ void Fleet::retire(const Managed& managed, Retirement reason) {
 void Fleet::bury(const Managed& managed) {
   all_.erase(managed);
   managed->sandbox.reset();
+  managed->memory = MemoryBudget::Share();
 }
 
 Task<> Fleet::sweep_again_and_again() {

@@ -3,6 +3,7 @@
 
 #include "async/clock.h"
 #include "backend/sandbox.h"
+#include "pool/memory_budget.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@ struct ManagedSandbox {
 
   std::shared_ptr<backend::SandboxSource> source;  // outlives the sandbox, whoever holds that
   std::unique_ptr<backend::Sandbox> sandbox;
+  MemoryBudget::Share memory = {};  // of its last lease, until it is clean or gone
   State state = State::idle;
   bool gone = false;            // all its processes have ended
   bool unusable = false;        // said by who leased it

@@ -28,9 +28,12 @@ std::optional<MemoryBudget::Share> MemoryBudget::try_take(Ticket ticket, std::ui
     waiting_.insert(ticket);
     return std::nullopt;
   }
-  waiting_.erase(ticket);
+  const bool was_waiting = waiting_.erase(ticket) > 0;
   taken_ += bytes;
-  return Share(shared_from_this(), bytes);
+  Share share(shared_from_this(), bytes);
+  // Somebody else is the first now, and there may be enough for him, too.
+  if (was_waiting && !waiting_.empty() && on_freed_) on_freed_();
+  return share;
 }
 
 void MemoryBudget::withdraw(Ticket ticket) {

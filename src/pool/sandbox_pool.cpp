@@ -4,6 +4,7 @@
 #include "base/log.h"
 
 #include <fmt/format.h>
+#include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -40,6 +41,7 @@ SandboxPool::SandboxPool(const asio::any_io_executor& executor,
 SandboxPool::~SandboxPool() { budget_->on_freed({}); }
 
 Task<> SandboxPool::startup(std::vector<std::string> names, OnProgress on_progress) {
+  const Mutex::Lock one_at_a_time = co_await starting_.lock();
   if (is_shut_down_) throw PoolClosed("the pool is shut down");
   names = not_started(std::move(names));
   const std::size_t shares_before = idle_memory_.size();
@@ -53,9 +55,11 @@ Task<> SandboxPool::startup(std::vector<std::string> names, OnProgress on_progre
     failure = std::current_exception();
   }
   if (!failure) co_return;
+  // Cancelled or not: what was started has to be ended.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   for (const auto& [name, entry] : started) {
-    fleets_.erase(name);
     co_await entry.fleet->close();
+    fleets_.erase(name);
   }
   idle_memory_.resize(shares_before);
   std::rethrow_exception(failure);
@@ -83,9 +87,11 @@ void SandboxPool::reserve_memory_for(const std::vector<std::string>& names) {
   blueprint::Problems problems;
   for (const std::string& name : names) {
     const auto idle = static_cast<std::uint64_t>(registry_.sandbox(name).pool_size);
-    auto share = budget_->try_take(budget_->next_ticket(), idle * options_.idle_memory_bytes);
+    const MemoryBudget::Ticket ticket = budget_->next_ticket();
+    auto share = budget_->try_take(ticket, idle * options_.idle_memory_bytes);
     const bool fits = share.has_value();
     if (fits) idle_memory_.push_back(*std::move(share));
+    if (!fits) budget_->withdraw(ticket);  // nobody waits for it
     if (fits && budget_->total_bytes() - budget_->taken_bytes() >= largest) continue;
     problems.push_back(
         {blueprint::member_of("sandbox", name) + ".pool_size",
@@ -103,6 +109,10 @@ Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
   if (on_progress) on_line = [&](const std::string& line) { on_progress(name, line); };
   std::shared_ptr<backend::SandboxSource> source =
       co_await sources_.open(name, mounts_of(name), on_line);
+  if (is_shut_down_) {  // meanwhile
+    co_await source->close();
+    throw PoolClosed("the pool is shut down");
+  }
   Entry entry;
   entry.fleet = std::make_shared<Fleet>(executor_, registry_.sandbox(name), fleet_options(),
                                         std::move(source), budget_, clock_);
@@ -158,6 +168,8 @@ Task<> SandboxPool::shutdown(std::chrono::milliseconds drain) {
       log::info("leases that are out are ended now", {});
     }
   }
+  // What is being started notices, and ends itself.
+  const Mutex::Lock nothing_starts = co_await starting_.lock();
   // At the same time: each waits for its last process.
   for (const std::shared_ptr<Fleet>& fleet : fleets) ending_.start("end a fleet", fleet->close());
   co_await ending_.drained();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "async/clock.h"
+#include "async/mutex.h"
 #include "backend/sandbox.h"
 #include "pool/fleet.h"
 #include "pool/host_path_map.h"
@@ -90,6 +91,7 @@ class SandboxPool {
   std::vector<MemoryBudget::Share> idle_memory_;
   std::map<std::string, Entry> fleets_;
   bool is_shut_down_ = false;
+  Mutex starting_;
   TaskGroup ending_;
 };
 

@@ -496,6 +496,62 @@ TEST_CASE("a pool whose idle sandboxes leave no memory to use one does not start
   PoolFixture fixture(20, options);
   CHECK_THROWS_AS(fixture.startup(), blueprint::ConfigError);
   CHECK(fixture.backend.spawned == 0);
+  CHECK(fixture.pool->stats().memory_taken_bytes == 0);
+}
+
+TEST_CASE("a startup for which the memory does not suffice is in nobody's way") {
+  PoolOptions options = small_options();
+  options.memory_budget_bytes = std::uint64_t{600} << 20;
+  PoolFixture fixture(1, options);
+  fixture.startup();
+  blueprint::SandboxConfig large;
+  large.name = "large";
+  large.pool_size = 500;
+  fixture.registry.register_sandbox(large);
+  CHECK_THROWS_AS(fixture.startup(), blueprint::ConfigError);
+  const Lease lease = fixture.checkout();
+}
+
+TEST_CASE("memory that comes free for several is given to all whom it suffices, in every fleet") {
+  PoolOptions options = small_options();
+  options.memory_budget_bytes = std::uint64_t{520} << 20;
+  PoolFixture fixture(1, options, {"default", "other"});
+  fixture.startup();
+  CheckoutOptions half;
+  half.memory_mb = 255;
+  std::vector<Lease> all;
+  for (const char* name : {"default", "other"})
+    all.push_back(fixture.run(fixture.pool->checkout(name, half)));
+  const auto later = fixture.begin_checkout(half, "other");
+  const auto latest = fixture.begin_checkout(half, "default");
+  CHECK_FALSE(later->done);
+  CHECK_FALSE(latest->done);
+  all.clear();
+  fixture.settle();
+  CHECK(later->lease);
+  CHECK(latest->lease);
+}
+
+TEST_CASE("a startup that is cancelled ends what it has started") {
+  PoolFixture fixture(1, small_options(), {"one", "two"});
+  fixture.backend.holds_spawns = true;
+  asio::cancellation_signal cancel;
+  bool ended = false;
+  asio::co_spawn(fixture.loop, fixture.pool->startup(),
+                 asio::bind_cancellation_slot(cancel.slot(),
+                                              [&](const std::exception_ptr&) { ended = true; }));
+  fixture.settle();
+  fixture.backend.permit(1);
+  fixture.settle();
+  CHECK_FALSE(ended);
+  cancel.emit(asio::cancellation_type::terminal);
+  fixture.settle();
+  CHECK(ended);
+  CHECK(fixture.backend.existing.empty());
+  CHECK(fixture.pool->stats().sandboxes.empty());
+  fixture.backend.holds_spawns = false;
+  fixture.startup();
+  CHECK(fixture.stats("two").idle == 1);
 }
 
 TEST_CASE("tighter limits are set for one lease only") {
