@@ -52,6 +52,7 @@ Task<> pass_interrupts(RunSession& session, asio::cancellation_signal& give_up) 
     if (session.is_running()) {
       co_await session.interrupt();
     } else {
+      session.give_up();
       give_up.emit(asio::cancellation_type::terminal);
     }
   }

@@ -5,6 +5,9 @@
 #include "execution/leased_turn.h"
 #include "pool/native_sources.h"
 
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
 #include <utility>
 
 namespace hearth::cli {
@@ -42,6 +45,7 @@ Task<int> RunSession::run_step(std::string script) {
 
 Task<int> RunSession::run_in(backend::Sandbox& sandbox, std::string script,
                              const std::string& name) {
+  if (has_given_up_) throw boost::system::system_error(asio::error::operation_aborted);
   execution::ScriptExecutor executor(sandbox.channel(), execution::controls_of(sandbox));
   running_ = &executor;
   running_in_ = &sandbox;

@@ -39,6 +39,8 @@ class RunSession {
   // One step in the sandbox all steps share.
   Task<int> run_step(std::string script);
   bool is_running() const { return running_ != nullptr; }
+  // Nothing more is run. While a sandbox is being forked a cancellation would be lost.
+  void give_up() { has_given_up_ = true; }
   // Asks the script that runs to end; the second time, ends it.
   Task<> interrupt();
   Task<> close();
@@ -59,6 +61,7 @@ class RunSession {
   execution::ScriptExecutor* running_ = nullptr;
   backend::Sandbox* running_in_ = nullptr;
   bool interrupted_ = false;
+  bool has_given_up_ = false;
 };
 
 }  // namespace hearth::cli

@@ -5,7 +5,7 @@ using namespace hearth;
 using namespace hearth::pool;
 using namespace std::chrono_literals;
 
-TEST_CASE("P2 P4: startup makes as many as the blueprint wants, and the overflow stays free") {
+TEST_CASE("P2: startup makes as many as the blueprint wants, P4: and the overflow stays free") {
   PoolFixture fixture(3);
   fixture.startup();
   CHECK(fixture.backend.alive.size() == 3);
@@ -61,7 +61,7 @@ TEST_CASE("P5: a lease is given back at the end of its scope, also by an excepti
   CHECK(fixture.stats().idle == 1);
 }
 
-TEST_CASE("P6 P11: never more than pool_size and max_overflow are alive") {
+TEST_CASE("P6: never more than pool_size and max_overflow are alive, P11: however many ask") {
   PoolOptions options = small_options();
   options.fleet.max_overflow = 3;
   PoolFixture fixture(2, options);

@@ -28,7 +28,9 @@ std::size_t sandboxes_in_kernel(const Lease& any) {
 
 }  // namespace
 
-TEST_CASE("P1 P2 P4 P42: a pool of registry and builder keeps the default sandbox warm") {
+TEST_CASE(
+    "P1: a pool of registry and builder keeps P42: the default sandbox warm, P2: as many as "
+    "wanted, P4: beside the overflow") {
   NativePool pool({pool_config("default", 3)});
   pool.startup();
   CHECK(pool.stats().idle == 3);
@@ -62,7 +64,7 @@ TEST_CASE("P5: a lease ends with its scope, by an exception too, and another tak
   CHECK(pool.stats().leased == 0);
 }
 
-TEST_CASE("P6 P9 P10: as many as pool and overflow hold, and the next waits for a return") {
+TEST_CASE("P6: as many as pool and overflow hold, P9: the next waits, P10: for a return") {
   NativePool pool({pool_config("default", 2), pool_config("other", 1)}, pool_options(50));
   pool.startup();
   std::vector<Lease> leases;

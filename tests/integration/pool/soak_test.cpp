@@ -59,7 +59,7 @@ std::size_t own_memory_kilobytes() { return std::stoul(status_line(::getpid(), "
 
 }  // namespace
 
-TEST_CASE("P39 P40: hundreds of clients at once, one turn in a hundred gone wrong") {
+TEST_CASE("P40: hundreds of clients at once, one turn in a hundred gone wrong") {
   const std::size_t turns = number_from("HEARTH_SOAK_TURNS", 2000);
   const std::size_t clients = number_from("HEARTH_SOAK_CLIENTS", 500);
   native_host();
