@@ -122,7 +122,9 @@ void measure_memory(Report& report) {
   for (std::size_t i = 0; i < children.size() && i < 2; ++i)
     kilobytes += private_kilobytes(children[i]);
   report.add({"private memory of an idle sandbox", kilobytes / 1024, "MB", "its cgroup's count",
-              static_cast<double>(sandbox->usage().memory_bytes) / (1 << 20), "under 2 MB"});
+              static_cast<double>(test::run_task(sandboxes.loop(), sandbox->usage()).memory_bytes) /
+                  (1 << 20),
+              "under 2 MB"});
 }
 
 void measure_crowd(Report& report) {

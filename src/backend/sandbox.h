@@ -35,11 +35,11 @@ class Sandbox {
 
   // Whether the kernel killed something in it for want of memory, ever.
   virtual bool memory_limit_hit() const = 0;
-  virtual SandboxUsage usage() const = 0;
+  virtual Task<SandboxUsage> usage() const = 0;
 
   // Memory, processor time and processes, from now on; the rest is not the kernel's to watch.
   // Throws Error if this sandbox cannot be limited.
-  virtual void set_limits(const blueprint::ResourceLimits& limits) = 0;
+  virtual Task<> set_limits(blueprint::ResourceLimits limits) = 0;
 
   // Throws Error if it is no longer what it was when it was ready, or does not answer. Not while a
   // turn runs.

@@ -12,16 +12,16 @@
 namespace hearth {
 namespace {
 
-// Init bounds what a script can put into one line to 8 MiB; twice that is not a sandbox of ours.
-constexpr std::size_t max_event_line_bytes = std::size_t{16} << 20;
 // Far below init's limit of a line: what it holds of one piece, several times, is the sandbox's own
 // memory.
 constexpr std::size_t file_piece_bytes = std::size_t{256} << 10;
 
 }  // namespace
 
+SandboxChannel::SandboxChannel(std::unique_ptr<LineStream> stream) : stream_(std::move(stream)) {}
+
 SandboxChannel::SandboxChannel(std::unique_ptr<ByteStream> stream)
-    : stream_(std::move(stream)), lines_(max_event_line_bytes) {}
+    : SandboxChannel(std::make_unique<PlainLineStream>(std::move(stream))) {}
 
 Task<> SandboxChannel::send(wire::Request request) {
   const std::string line = wire::encode(request);
@@ -30,15 +30,13 @@ Task<> SandboxChannel::send(wire::Request request) {
 
 Task<SandboxChannel::Received> SandboxChannel::receive() {
   while (true) {
-    if (const std::optional<wire::LineReader::Line> line = lines_.next()) {
+    if (const std::optional<wire::LineReader::Line> line = stream_->next()) {
       if (line->too_long) throw wire::ProtocolError("a line without end");
       co_return Received{wire::decode_event(line->text), line->text.size() + 1};
     }
-    const std::size_t size = co_await stream_->read_some(chunk_);
-    if (size == 0)
-      throw IncompleteRead(lines_.inside_line() ? "the sandbox's stream ended inside a message"
-                                                : "the sandbox's stream ended");
-    lines_.append({chunk_.data(), size});
+    if (!co_await stream_->fill())
+      throw IncompleteRead(stream_->inside_line() ? "the sandbox's stream ended inside a message"
+                                                  : "the sandbox's stream ended");
   }
 }
 

@@ -5,10 +5,9 @@
 #include "async/byte_stream.h"
 #include "async/task.h"
 #include "base/error.h"
-#include "wire/line_reader.h"
+#include "channel/line_stream.h"
 #include "wire/messages.h"
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -35,6 +34,7 @@ struct ReadyTimeout : Error {
 
 class SandboxChannel {
  public:
+  explicit SandboxChannel(std::unique_ptr<LineStream> stream);
   explicit SandboxChannel(std::unique_ptr<ByteStream> stream);
 
   Task<> send(wire::Request request);
@@ -74,9 +74,7 @@ class SandboxChannel {
   template <typename Answer>
   Task<Answer> receive_answer();
 
-  std::unique_ptr<ByteStream> stream_;
-  wire::LineReader lines_;
-  std::array<char, std::size_t{64} << 10> chunk_;
+  std::unique_ptr<LineStream> stream_;
 };
 
 }  // namespace hearth

@@ -68,7 +68,8 @@ class ScriptExecutor::Turn {
   }
 
   ExecutionResult conclude() {
-    facts_.memory_limit_hit = executor_.controls_.memory_limit_hit();
+    facts_.memory_limit_hit =
+        (facts_.done && facts_.done->out_of_memory) || executor_.controls_.memory_limit_hit();
     result_.verdict = verdict_of(facts_);
     result_.sandbox_usable = facts_.done.has_value() && !facts_.output_limit_exceeded;
     if (facts_.done) {

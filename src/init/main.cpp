@@ -1,5 +1,6 @@
 // hearth-init: PID 1 of every sandbox.
 #include "base/error.h"
+#include "init/confinement.h"
 #include "init/options.h"
 #include "init/supervisor.h"
 
@@ -43,6 +44,9 @@ int main(int argc, char** argv) {
   }
   try {
     const hearth::init::Options options = hearth::init::parse_options(argc, argv);
+    const std::string missing =
+        hearth::init::missing_confinement(options.confined, hearth::init::surroundings());
+    if (!missing.empty()) throw hearth::Error("the sandbox is not what was asked for: " + missing);
     shield_from_the_script();
     return hearth::init::Supervisor(options).run();
   } catch (const std::exception& error) {

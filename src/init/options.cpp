@@ -9,7 +9,7 @@
 namespace hearth::init {
 
 const char* const usage_text =
-    "usage: hearth-init [--host-fd N] [--wipe DIR]... -- HARNESS [ARGUMENT]...\n"
+    "usage: hearth-init [--host-fd N] [--wipe DIR]... [--confined LIST] -- HARNESS [ARGUMENT]...\n"
     "       hearth-init [--host-fd N] [--wipe DIR]... --adopt "
     "PID,CONTROL,OUT,ERR,EMIT,RUN,VERSIONS\n"
     "\n"
@@ -18,6 +18,7 @@ const char* const usage_text =
     "\n"
     "  --host-fd N   speak on descriptor N instead\n"
     "  --wipe DIR    emptied by a reset (default: /workspace, /tmp and /dev/shm)\n"
+    "  --confined L  start only if these hold: caps,no-new-privs,seccomp,user,read-only\n"
     "  --adopt ...   the harness runs already as the child PID; the descriptors of its socket and "
     "of\n"
     "                its first worker's pipes; VERSIONS is Python's and the harness's, as in "
@@ -62,6 +63,8 @@ Options parse_options(int argc, char** argv) {
       options.host_read_fd = options.host_write_fd = number(option, argv[at + 1]);
     } else if (option == "--adopt") {
       options.adopted = adopted(argv[at + 1]);
+    } else if (option == "--confined") {
+      options.confined = argv[at + 1];
     } else if (option == "--wipe") {
       wiped.emplace_back(argv[at + 1]);
     } else {

@@ -15,6 +15,7 @@ struct Options {
   int host_write_fd = 1;
   std::vector<std::string> wiped_directories = {"/workspace", "/tmp", "/dev/shm"};
   std::string workspace = "/workspace";  // where files from the host are put
+  std::string confined;                  // what confinement.h shall check first
   std::vector<std::string> harness_command;
   // Instead of a command: a harness that is there already, and the worker it has on the way.
   struct Adopted {

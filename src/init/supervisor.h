@@ -5,6 +5,7 @@
 #include "init/harness.h"
 #include "init/host_link.h"
 #include "init/inherited_limits.h"
+#include "init/memory_kills.h"
 #include "init/options.h"
 #include "init/process_table.h"
 #include "init/turn.h"
@@ -80,6 +81,7 @@ class Supervisor {
 
   Options options_;
   HostLink host_;
+  MemoryKills memory_kills_;
   ProcessTable processes_;
   os::UniqueFd signals_;
   Harness harness_;

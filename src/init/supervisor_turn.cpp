@@ -205,7 +205,7 @@ void Supervisor::start_turn(Clock::time_point now) {
     host_.send({turn_->request().execution_id,
                 wire::Log{"warning", "the process with the earlier steps' variables has ended"}});
   ::kill(worker->pid, SIGCONT);
-  turn_->start(now, worker->cpu_seconds);
+  turn_->start(now, worker->cpu_seconds, memory_kills_.count());
   worker->queue_request(wire::encode_for_worker(turn_->request()));
 }
 
@@ -227,7 +227,7 @@ void Supervisor::advance_turn(Clock::time_point now) {
   } else if (turn_->interactive() && turn_->claimed_end()) {
     interactive_->cpu_seconds = cpu_seconds_of(interactive_->pid);
     turn_->set_peak_memory(peak_memory_of(*interactive_));
-    turn_->conclude(Clock::now(), false, interactive_->cpu_seconds);
+    turn_->conclude(Clock::now(), false, interactive_->cpu_seconds, memory_kills_.count());
     turn_.reset();
   }
 }
@@ -241,7 +241,7 @@ void Supervisor::end_turn(Clock::time_point now) {
     if (!worker.pump(*turn_)) break;
   }
   worker.finish(*turn_);
-  turn_->conclude(Clock::now(), turn_->interactive(), 0);
+  turn_->conclude(Clock::now(), turn_->interactive(), 0, memory_kills_.count());
   // The memory is taken apart while the host goes on: first it gets its answer.
   host_.flush();
   kill_holder(worker);

@@ -44,11 +44,13 @@ Clock::duration duration_of(double seconds) {
 
 Turn::Turn(wire::RunRequest request, HostLink& host) : request_(std::move(request)), host_(host) {}
 
-void Turn::start(Clock::time_point now, double cpu_seconds_before) {
+void Turn::start(Clock::time_point now, double cpu_seconds_before,
+                 std::uint64_t memory_kills_before) {
   started_at_ = now;
   deadline_ = now + duration_of(request_.timeout_seconds);
   kill_at_ = deadline_ + timeout_grace;
   cpu_seconds_ = -cpu_seconds_before;
+  memory_kills_before_ = memory_kills_before;
 }
 
 void Turn::cancel(Clock::time_point now) {
@@ -189,11 +191,13 @@ void Turn::say_why(wire::Ending ending) {
                                     std::to_string(WTERMSIG(wait_status_.value_or(0))));
 }
 
-void Turn::conclude(Clock::time_point now, bool state_lost, double cpu_seconds_now) {
+void Turn::conclude(Clock::time_point now, bool state_lost, double cpu_seconds_now,
+                    std::uint64_t memory_kills_now) {
   wire::ScriptDone done;
   done.ending = ending();
   done.started = true;
   done.state_lost = state_lost;
+  done.out_of_memory = memory_kills_now > memory_kills_before_;
   if (wait_status_ && WIFEXITED(*wait_status_)) done.exit_code = WEXITSTATUS(*wait_status_);
   if (wait_status_ && WIFSIGNALED(*wait_status_)) done.signal = WTERMSIG(*wait_status_);
   done.usage.wall_seconds = std::chrono::duration<double>(now - *started_at_).count();

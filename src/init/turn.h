@@ -28,7 +28,7 @@ class Turn : public OutputSink {
   const wire::RunRequest& request() const { return request_; }
   bool interactive() const { return request_.mode == wire::Mode::interactive; }
 
-  void start(Clock::time_point now, double cpu_seconds_before);
+  void start(Clock::time_point now, double cpu_seconds_before, std::uint64_t memory_kills_before);
   bool started() const { return started_at_.has_value(); }
   // When init acts by itself: the deadline with its grace, or the end of a cancelled script's
   // patience.
@@ -55,7 +55,8 @@ class Turn : public OutputSink {
 
   // Both send what is still to be said and `script_done`, the last of this turn.
   void refuse(wire::Ending ending, std::string name, std::string message);
-  void conclude(Clock::time_point now, bool state_lost, double cpu_seconds_now);
+  void conclude(Clock::time_point now, bool state_lost, double cpu_seconds_now,
+                std::uint64_t memory_kills_now);
 
  private:
   wire::Ending ending() const;
@@ -83,6 +84,7 @@ class Turn : public OutputSink {
   std::uint64_t output_bytes_ = 0;
   double cpu_seconds_ = 0;  // negative at first: what the worker had used before this turn
   std::uint64_t peak_memory_bytes_ = 0;
+  std::uint64_t memory_kills_before_ = 0;
 };
 
 }  // namespace hearth::init

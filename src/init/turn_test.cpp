@@ -38,7 +38,7 @@ struct Fixture {
               .mode = mode,
               .max_output_bytes = max_output},
              host) {
-    turn.start(begin, 0);
+    turn.start(begin, 0, 3);
   }
   void claim(const std::string& outcome) {
     turn.on_record(R"({"type":"end","outcome":")" + outcome + "\"}");
@@ -52,8 +52,8 @@ struct Fixture {
     while (const auto line = lines.next()) all.push_back(wire::decode_event(line->text));
     return all;
   }
-  wire::ScriptDone conclude() {
-    turn.conclude(Clock::now(), false, 0);
+  wire::ScriptDone conclude(std::uint64_t memory_kills_now = 3) {
+    turn.conclude(Clock::now(), false, 0, memory_kills_now);
     const auto all = events();
     REQUIRE_FALSE(all.empty());
     CHECK(all.back().execution_id == "e");
@@ -190,4 +190,15 @@ TEST_CASE("H23: records that are no event of a script are dropped and counted") 
   REQUIRE(events.size() == 2);
   CHECK(std::get<wire::Log>(events[0].body).message ==
         "7 malformed records of the script were dropped");
+}
+
+TEST_CASE("a turn is out of memory if the kernel killed for it while it ran") {
+  SUBCASE("before it, and not since") {
+    Fixture f;
+    CHECK_FALSE(f.conclude(3).out_of_memory);
+  }
+  SUBCASE("since") {
+    Fixture f;
+    CHECK(f.conclude(4).out_of_memory);
+  }
 }

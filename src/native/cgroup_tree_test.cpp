@@ -74,8 +74,10 @@ class TwoGroups {
 
 std::set<fs::path> instances_in(const CgroupMounts& mounts) {
   std::set<fs::path> found;
-  for (const fs::path& base : {mounts.unified, mounts.memory, mounts.pids, mounts.cpu})
-    if (fs::exists(base))
+  // In version 2 a group that was given no controllers is left for one above it.
+  for (const fs::path& base :
+       {mounts.unified, mounts.unified.parent_path(), mounts.memory, mounts.pids, mounts.cpu})
+    if (fs::exists(base / "cgroup.procs"))
       for (const fs::directory_entry& entry : fs::directory_iterator(base))
         if (entry.path().filename().string().starts_with("hearth-")) found.insert(entry.path());
   return found;

@@ -53,7 +53,7 @@ void show_python(Words& words, const fs::path& python) {
     words.add({"--ro-bind", installation.string(), installation.string()});
 }
 
-void show_ours(Words& words, const Environment& environment, const Programs& programs) {
+void show_ours(Words& words, const Environment& environment, const backend::Programs& programs) {
   words.add({"--ro-bind", programs.init.string(), "/hearth/init"});
   words.add({"--ro-bind", programs.isolate_library.string(), "/hearth/libhearth-isolate.so"});
   words.add({"--ro-bind", programs.harness.string(), "/hearth/executor_harness.py"});
@@ -104,7 +104,7 @@ Machine this_machine() {
   return machine;
 }
 
-LaunchPlan launch_plan(const Environment& environment, const Programs& programs,
+LaunchPlan launch_plan(const Environment& environment, const backend::Programs& programs,
                        const std::optional<UidRange>& uids, const Machine& machine) {
   Words words;
   if (uids) words.add({"--uids", std::to_string(uids->first), std::to_string(uids->count)});

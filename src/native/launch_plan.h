@@ -2,8 +2,8 @@
 // values; zygote.h acts on it.
 #pragma once
 
+#include "backend/programs.h"
 #include "blueprint/sandbox_config.h"
-#include "native/programs.h"
 
 #include <sys/types.h>
 
@@ -43,7 +43,7 @@ struct LaunchPlan {
 inline constexpr int zygote_control_fd = 3;
 inline constexpr int zygote_seccomp_fd = 4;
 
-LaunchPlan launch_plan(const Environment& environment, const Programs& programs,
+LaunchPlan launch_plan(const Environment& environment, const backend::Programs& programs,
                        const std::optional<UidRange>& uids, const Machine& machine);
 
 }  // namespace hearth::native

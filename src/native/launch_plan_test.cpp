@@ -10,8 +10,8 @@ using namespace hearth::native;
 
 namespace {
 
-const Programs programs{"/p/hearth-launcher", "/p/hearth-init", "/p/libhearth-isolate.so",
-                        "/p/executor_harness.py"};
+const backend::Programs programs{"/p/hearth-launcher", "/p/hearth-init", "/p/libhearth-isolate.so",
+                                 "/p/executor_harness.py"};
 
 Machine merged_usr() {
   Machine machine;

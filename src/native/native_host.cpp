@@ -2,8 +2,8 @@
 #include "base/log.h"
 #include "native/native_source.h"
 #include "native/posture.h"
-#include "native/seccomp_profile.h"
 #include "os/read_file.h"
+#include "seccomp/compile_filter.h"
 
 #include <linux/landlock.h>
 #include <sys/syscall.h>
@@ -27,9 +27,9 @@ CannotSandbox::CannotSandbox(std::vector<std::string> what)
 
 std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& options) {
   auto host = std::make_shared<NativeHost>();
-  host->programs = find_programs(options.programs);
+  host->programs = backend::find_programs(options.programs);
   host->ready_limit = options.ready_limit;
-  host->seccomp_filter = compile_seccomp_profile();
+  host->seccomp_filter = seccomp::compile_filter();
   host->own_namespaces = observe_process(::getpid()).namespaces;
   if (::geteuid() == 0) {
     host->uids.emplace();

@@ -28,13 +28,14 @@ bool NativeSandbox::memory_limit_hit() const {
   return parts_.cgroup != nullptr && parts_.cgroup->memory_limit_hit();
 }
 
-backend::SandboxUsage NativeSandbox::usage() const {
-  return parts_.cgroup != nullptr ? parts_.cgroup->usage() : backend::SandboxUsage{};
+Task<backend::SandboxUsage> NativeSandbox::usage() const {
+  co_return parts_.cgroup != nullptr ? parts_.cgroup->usage() : backend::SandboxUsage{};
 }
 
-void NativeSandbox::set_limits(const blueprint::ResourceLimits& limits) {
+Task<> NativeSandbox::set_limits(blueprint::ResourceLimits limits) {
   if (parts_.cgroup == nullptr) throw Error("without cgroups a sandbox cannot be limited");
   parts_.cgroup->set_limits(cgroup_limits(limits));
+  co_return;
 }
 
 Task<> NativeSandbox::probe() {

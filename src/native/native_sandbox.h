@@ -24,8 +24,8 @@ class NativeSandbox : public backend::Sandbox {
   void kill() override;
   Task<> exited() override;
   bool memory_limit_hit() const override;
-  backend::SandboxUsage usage() const override;
-  void set_limits(const blueprint::ResourceLimits& limits) override;
+  Task<backend::SandboxUsage> usage() const override;
+  Task<> set_limits(blueprint::ResourceLimits limits) override;
   Task<> probe() override;
 
   // For another sandbox, when this one has ended.

@@ -19,7 +19,7 @@ namespace hearth::native {
 
 // What all sources of one process share.
 struct NativeHost {
-  Programs programs;
+  backend::Programs programs;
   os::UniqueFd seccomp_filter;
   std::optional<UidRangeClaim> uids;    // as root
   std::shared_ptr<UidPool> free_uids;   // those of `uids`, for the sandboxes of all sources

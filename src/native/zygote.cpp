@@ -57,8 +57,8 @@ os::UniqueFd moved_up(int fd) {
   return copy;
 }
 
-pid_t start_launcher(const Programs& programs, const LaunchPlan& plan, int control, int output,
-                     int seccomp_filter) {
+pid_t start_launcher(const backend::Programs& programs, const LaunchPlan& plan, int control,
+                     int output, int seccomp_filter) {
   const os::UniqueFd control_copy = moved_up(control);
   const os::UniqueFd output_copy = moved_up(output);
   const os::UniqueFd filter_copy = moved_up(seccomp_filter);
@@ -137,7 +137,7 @@ json::object parse(const std::string& text) {
 
 }  // namespace
 
-Zygote::Zygote(const asio::any_io_executor& executor, const Programs& programs,
+Zygote::Zygote(const asio::any_io_executor& executor, const backend::Programs& programs,
                const LaunchPlan& plan, int seccomp_filter)
     : control_(executor), output_(new Output{asio::posix::stream_descriptor(executor), {}}) {
   Pair control = control_pair();

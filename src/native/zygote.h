@@ -25,8 +25,8 @@ struct ZygoteEnded : SpawnError {
 class Zygote {
  public:
   // Starts the launcher.
-  Zygote(const asio::any_io_executor& executor, const Programs& programs, const LaunchPlan& plan,
-         int seccomp_filter);
+  Zygote(const asio::any_io_executor& executor, const backend::Programs& programs,
+         const LaunchPlan& plan, int seccomp_filter);
   // Kills it, and with it all its sandboxes.
   ~Zygote();
   Zygote(const Zygote&) = delete;

@@ -122,7 +122,7 @@ Task<> Fleet::apply(Lease& lease) {
   try {
     if (differ(lease.binding_.limits, config_.resource_limits)) {
       lease.managed_->has_own_limits = true;
-      lease.sandbox().set_limits(lease.binding_.limits);
+      co_await lease.sandbox().set_limits(lease.binding_.limits);
     }
     for (const WorkspaceFile& file : lease.binding_.files)
       co_await lease.sandbox().channel().write_file(file.path, file.content, file.mode,

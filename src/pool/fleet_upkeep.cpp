@@ -66,7 +66,7 @@ Task<> Fleet::clean(Managed managed) {
   std::string problem;
   try {
     if (std::exchange(managed->has_own_limits, false))
-      managed->sandbox->set_limits(config_.resource_limits);
+      co_await managed->sandbox->set_limits(config_.resource_limits);
     const wire::ResetDone done = co_await managed->sandbox->channel().reset(options_.reset_limit);
     if (!done.clean) problem = done.message.empty() ? "not clean" : done.message;
   } catch (const std::exception& error) {

@@ -88,6 +88,7 @@ ScriptDone script_done(MemberReader& members) {
   done.exit_code = members.optional_integer("exit_code");
   done.signal = members.optional_integer("signal");
   done.state_lost = members.boolean("state_lost");
+  done.out_of_memory = members.boolean("out_of_memory");
   done.usage.wall_seconds = members.number("wall_seconds");
   done.usage.cpu_seconds = members.number("cpu_seconds");
   done.usage.peak_memory_bytes = members.count("peak_memory_bytes");

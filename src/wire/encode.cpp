@@ -75,6 +75,7 @@ struct BodyWriter {
     if (event.exit_code) append_number(out, "exit_code", *event.exit_code);
     if (event.signal) append_number(out, "signal", *event.signal);
     append_member(out, "state_lost", event.state_lost);
+    append_member(out, "out_of_memory", event.out_of_memory);
     append_number(out, "wall_seconds", event.usage.wall_seconds);
     append_number(out, "cpu_seconds", event.usage.cpu_seconds);
     append_number(out, "peak_memory_bytes", event.usage.peak_memory_bytes);

@@ -131,6 +131,9 @@ struct ScriptDone {
   std::optional<std::int64_t> exit_code = {};  // when its process ended by itself
   std::optional<std::int64_t> signal = {};     // when a signal ended it
   bool state_lost = false;  // interactive: the next step finds an empty namespace
+  // The kernel killed something in the sandbox for want of memory, during this turn. False where
+  // init cannot see that: then it is the host's to know.
+  bool out_of_memory = false;
   Usage usage = {};
   bool operator==(const ScriptDone&) const = default;
 };

@@ -36,10 +36,11 @@ class FakeSandbox : public backend::Sandbox {
   void kill() override;
   Task<> exited() override;
   bool memory_limit_hit() const override { return false; }
-  backend::SandboxUsage usage() const override { return {}; }
-  void set_limits(const blueprint::ResourceLimits& wanted) override {
+  Task<backend::SandboxUsage> usage() const override { co_return backend::SandboxUsage{}; }
+  Task<> set_limits(blueprint::ResourceLimits wanted) override {
     if (refuses_limits) throw Error("no limits here");
     limits.push_back(wanted);
+    co_return;
   }
   Task<> probe() override {
     ++probes;

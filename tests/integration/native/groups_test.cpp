@@ -25,7 +25,7 @@ TEST_CASE("that memory ran out in a group before does not count for the next san
     const auto result = sandboxes.run_in(*greedy, "x = bytearray(1 << 40 >> 10)");
     CHECK(result.verdict == execution::Verdict::memory_limit);
     REQUIRE(greedy->memory_limit_hit());
-    CHECK(greedy->usage().memory_bytes > 0);
+    CHECK(test::run_task(sandboxes.loop(), greedy->usage()).memory_bytes > 0);
     greedy->kill();
     run_task(sandboxes.loop(), greedy->exited());
   }

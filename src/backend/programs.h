@@ -1,9 +1,9 @@
-// native/programs.h: the programs that belong to `hearth` and are not in it.
+// backend/programs.h: the programs that belong to `hearth` and are not in it.
 #pragma once
 
 #include <filesystem>
 
-namespace hearth::native {
+namespace hearth::backend {
 
 struct Programs {
   std::filesystem::path launcher;
@@ -18,4 +18,4 @@ struct Programs {
 // Throws Error naming what is missing and where it was looked for.
 Programs find_programs(const std::filesystem::path& named = {});
 
-}  // namespace hearth::native
+}  // namespace hearth::backend

@@ -1,4 +1,4 @@
-#include "native/programs.h"
+#include "backend/programs.h"
 
 #include "base/error.h"
 #include "tests/support/temporary_directory.h"
@@ -9,7 +9,7 @@
 #include <string>
 
 using namespace hearth;
-using namespace hearth::native;
+using namespace hearth::backend;
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "native/programs.h"
+#include "backend/programs.h"
 
 #include "base/error.h"
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace hearth::native {
+namespace hearth::backend {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,4 +40,4 @@ Programs find_programs(const fs::path& named) {
           directory / "libhearth-isolate.so", directory / "executor_harness.py"};
 }
 
-}  // namespace hearth::native
+}  // namespace hearth::backend

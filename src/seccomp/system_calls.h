@@ -1,9 +1,9 @@
-// native/seccomp_lists.h: the system calls by name. Names a machine does not know are passed over.
+// seccomp/system_calls.h: the system calls by name. Names a machine does not know are passed over.
 #pragma once
 
 #include <cstdint>
 
-namespace hearth::native {
+namespace hearth::seccomp {
 
 inline constexpr const char* allowed_calls[] = {
     // files and directories
@@ -382,4 +382,4 @@ inline constexpr std::uint64_t ioctl_requests[] = {
     0x40049409, 0x80086601,  // FICLONE, FS_IOC_GETFLAGS
 };
 
-}  // namespace hearth::native
+}  // namespace hearth::seccomp

@@ -1,0 +1,12 @@
+// seccomp/compile_filter.h: the rules as the kernel takes them.
+#pragma once
+
+#include "os/unique_fd.h"
+
+namespace hearth::seccomp {
+
+// The compiled filter (struct sock_filter[]) of sandbox_rules() in a file without a name, readable
+// from its start. A call in another machine's convention ends the process.
+os::UniqueFd compile_filter();
+
+}  // namespace hearth::seccomp

@@ -1,0 +1,79 @@
+#include "seccomp/engine_profile.h"
+
+#include "seccomp/rules.h"
+
+#include <doctest/doctest.h>
+#include <seccomp.h>
+#include <boost/json.hpp>
+
+#include <cerrno>
+#include <map>
+#include <set>
+
+namespace hearth::seccomp {
+namespace {
+
+namespace json = boost::json;
+
+std::vector<Rule> rules_in(const json::value& profile) {
+  std::vector<Rule> rules;
+  for (const json::value& entry : profile.at("syscalls").as_array()) {
+    const json::object& one = entry.as_object();
+    const bool allows = one.at("action") == json::value("SCMP_ACT_ALLOW");
+    if (!allows && one.at("errnoRet") == json::value(ENOSYS)) continue;
+    std::vector<Condition> conditions;
+    if (const json::value* args = one.if_contains("args"))
+      for (const json::value& arg : args->as_array()) {
+        CHECK(arg.at("op") == json::value("SCMP_CMP_MASKED_EQ"));
+        conditions.push_back({arg.at("index").to_number<unsigned>(),
+                              arg.at("value").to_number<std::uint64_t>(),
+                              arg.at("valueTwo").to_number<std::uint64_t>()});
+      }
+    for (const json::value& name : one.at("names").as_array())
+      rules.push_back(
+          {std::string(name.as_string()), allows ? Action::allow : Action::refuse, conditions});
+  }
+  return rules;
+}
+
+std::set<std::string> without_rule(const json::value& profile) {
+  std::set<std::string> names;
+  for (const json::value& entry : profile.at("syscalls").as_array())
+    if (entry.as_object().contains("errnoRet") && entry.at("errnoRet") == json::value(ENOSYS))
+      for (const json::value& name : entry.at("names").as_array()) names.emplace(name.as_string());
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("the engine's profile has exactly the rules of the filter") {
+  const json::value profile = json::parse(engine_profile());
+  std::vector<Rule> found = rules_in(profile);
+  std::vector<Rule> wanted = sandbox_rules();
+  const auto by_text = [](const Rule& one, const Rule& other) {
+    const auto key = [](const Rule& rule) {
+      std::string text = rule.call + (rule.action == Action::allow ? "+" : "-");
+      for (const Condition& condition : rule.conditions)
+        text += std::to_string(condition.argument) + ',' + std::to_string(condition.mask) + ',' +
+                std::to_string(condition.value) + ';';
+      return text;
+    };
+    return key(one) < key(other);
+  };
+  std::sort(found.begin(), found.end(), by_text);
+  std::sort(wanted.begin(), wanted.end(), by_text);
+  CHECK(found == wanted);
+}
+
+TEST_CASE("calls without a rule do not exist, by name too") {
+  const json::value profile = json::parse(engine_profile());
+  CHECK(profile.at("defaultAction") == json::value("SCMP_ACT_ERRNO"));
+  CHECK(profile.at("defaultErrnoRet") == json::value(ENOSYS));
+  CHECK(profile.at("architectures").as_array().size() == 1);
+  const std::set<std::string> missing = without_rule(profile);
+  CHECK(missing.contains("clone3"));
+  CHECK(missing.contains("io_uring_setup"));
+  for (const Rule& rule : sandbox_rules()) CHECK_FALSE(missing.contains(rule.call));
+}
+
+}  // namespace hearth::seccomp
