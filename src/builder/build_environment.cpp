@@ -47,6 +47,20 @@ void write_manifest(const fs::path& place, const BuildPlan& plan, const Python& 
       0644);
 }
 
+// The interpreter that was used, if it still is what it was; else what there is now.
+Python current_python(const std::optional<Manifest>& manifest, const BuildPlan& plan,
+                      const BuildOptions& options) {
+  if (manifest) {
+    const auto python = ask_python(manifest->python.executable);
+    if (python && python->abi == manifest->python.abi &&
+        is_version(python->version, plan.python_version))
+      return *python;
+  }
+  return find_python(plan.python_version, options.python_directories);
+}
+
+}  // namespace
+
 fs::path prepare_environments(const BuildOptions& options) {
   const fs::path environments = environments_of(options);
   std::error_code failed;
@@ -61,20 +75,6 @@ fs::path prepare_environments(const BuildOptions& options) {
   }
   return environments;
 }
-
-// The interpreter that was used, if it still is what it was; else what there is now.
-Python current_python(const std::optional<Manifest>& manifest, const BuildPlan& plan,
-                      const BuildOptions& options) {
-  if (manifest) {
-    const auto python = ask_python(manifest->python.executable);
-    if (python && python->abi == manifest->python.abi &&
-        is_version(python->version, plan.python_version))
-      return *python;
-  }
-  return find_python(plan.python_version, options.python_directories);
-}
-
-}  // namespace
 
 std::optional<Environment> find_environment(const BuildPlan& plan, const BuildOptions& options) {
   const fs::path place = environments_of(options) / plan.checksum;

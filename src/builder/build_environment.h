@@ -3,6 +3,7 @@
 #pragma once
 
 #include "builder/build_log.h"
+#include "builder/build_plan.h"
 #include "builder/environment.h"
 #include "builder/find_python.h"
 #include "builder/pip_command.h"
@@ -16,20 +17,6 @@
 
 namespace hearth::builder {
 
-// All that decides what is built: a copy, since the registry belongs to the loop.
-struct BuildPlan {
-  struct ToolFile {
-    std::string name{};
-    std::string source{};
-  };
-  std::string sandbox{};  // for messages
-  std::string checksum{};
-  std::string python_version{};
-  std::vector<std::string> packages{};
-  std::vector<ToolFile> tools{};
-  std::vector<std::string> preload{};
-};
-
 struct BuildOptions {
   std::filesystem::path state_dir{};  // environments/<checksum>/{packages,tools,build.log,manifest}
   PipOptions pip{};
@@ -41,6 +28,9 @@ struct BuildOptions {
 struct BuildStopped : Error {
   BuildStopped() : Error("the build was stopped") {}
 };
+
+// The directory of all environments, made if there is none. OsError.
+std::filesystem::path prepare_environments(const BuildOptions& options);
 
 // A whole environment whose interpreter nobody has touched since; runs nothing. Nothing when there
 // is none, or when more than a look is needed.

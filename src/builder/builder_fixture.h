@@ -47,7 +47,7 @@ struct Fixture {
   Environment ensure(const std::string& name = "box") {
     asio::io_context loop;
     NativeBuilder builder(loop.get_executor(), registry, options);
-    return test::run_task(loop, builder.ensure_sandbox(name, [this](const std::string& line) {
+    return test::run_task(loop, builder.ensure_environment(name, [this](const std::string& line) {
       progress.push_back(line);
     }));
   }

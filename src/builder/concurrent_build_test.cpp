@@ -75,7 +75,7 @@ int exit_code_of(pid_t pid) {
 
 Task<> ensure_into(NativeBuilder& builder, std::vector<Environment>& results,
                    std::string name = "box") {
-  results.push_back(co_await builder.ensure_sandbox(std::move(name)));
+  results.push_back(co_await builder.ensure_environment(std::move(name)));
 }
 
 // Two callers of one builder, whose loop turns in a thread of its own.

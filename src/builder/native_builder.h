@@ -5,10 +5,14 @@
 #include "async/blocking.h"
 #include "async/shared_work.h"
 #include "builder/build_environment.h"
+#include "builder/environment_store.h"
+#include "builder/sandbox_builder.h"
 #include "registry/tool_registry.h"
 
-#include <functional>
+#include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace hearth::builder {
 
@@ -17,27 +21,31 @@ struct NativeBuilderOptions {
   std::size_t parallel_builds = 2;  // of different environments
 };
 
-class NativeBuilder {
+class NativeBuilder : public SandboxBuilder {
  public:
-  // A line of the build's log, without its end. On the loop; must not throw.
-  using OnProgress = std::function<void(const std::string&)>;
-
   // `registry` must outlive this.
   NativeBuilder(asio::any_io_executor loop, const registry::ToolRegistry& registry,
                 const NativeBuilderOptions& options);
 
   // UnknownSandbox, PythonNotFound, BuildError with the log, OsError with a path. A caller that is
   // cancelled leaves the build to others that wait for it; without any, it is killed.
-  Task<Environment> ensure_sandbox(std::string name, OnProgress on_line = {});
+  Task<Environment> ensure_environment(std::string name, OnProgress on_line = {});
+
+  // The directory of the environment.
+  Task<std::string> ensure_sandbox(std::string name, OnProgress on_line) override;
+  Task<std::vector<Built>> list() override;
+  Task<std::vector<std::string>> prune() override;
 
  private:
-  BuildPlan plan_of(std::string name) const;
+  std::set<std::string> wanted() const;  // checksums
 
   const registry::ToolRegistry& registry_;
   BuildOptions options_;
   // A look at what is there never waits behind a build.
   asio::thread_pool looks_{1};
   SharedWork<Environment> builds_;
+  // While these are held, nobody prunes what was handed out.
+  std::map<std::string, os::FileLock> in_use_;
 };
 
 }  // namespace hearth::builder

@@ -7,9 +7,11 @@ namespace hearth::builder {
 namespace {
 
 constexpr std::array passed_on = {
-    "http_proxy",  "https_proxy",   "all_proxy",    "no_proxy",           "HTTP_PROXY",
-    "HTTPS_PROXY", "ALL_PROXY",     "NO_PROXY",     "REQUESTS_CA_BUNDLE", "NETRC",
-    "TZ",          "SSL_CERT_FILE", "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE", "NETRC", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR",
+};
+constexpr std::array proxies = {
+    "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 };
 
 }  // namespace
@@ -54,6 +56,15 @@ std::vector<std::string> build_variables(const PipOptions& options,
   if (!options.index_url.empty()) variables.push_back("PIP_INDEX_URL=" + options.index_url);
   for (const char* name : passed_on) {
     if (const char* value = std::getenv(name)) variables.push_back(std::string(name) + '=' + value);
+  }
+  for (const auto& [name, value] : proxy_variables()) variables.push_back(name + '=' + value);
+  return variables;
+}
+
+std::map<std::string, std::string> proxy_variables() {
+  std::map<std::string, std::string> variables;
+  for (const char* name : proxies) {
+    if (const char* value = std::getenv(name)) variables[name] = value;
   }
   return variables;
 }

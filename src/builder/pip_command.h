@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,8 @@ std::vector<std::string> compile_arguments(const std::vector<std::filesystem::pa
 // because of who started Hearth. `home` must exist; it is also for temporary files.
 std::vector<std::string> build_variables(const PipOptions& options,
                                          const std::filesystem::path& home);
+
+// Of these, what whoever installs packages elsewhere needs: HTTP_PROXY and its like, as set here.
+std::map<std::string, std::string> proxy_variables();
 
 }  // namespace hearth::builder

@@ -3,9 +3,10 @@
 #include "base/log.h"
 #include "cli/bench_report.h"
 #include "cli/exit_code.h"
+#include "cli/local_backend.h"
 #include "cli/local_setup.h"
 #include "os/read_file.h"
-#include "pool/native_sources.h"
+#include "pool/sandbox_pool.h"
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -43,7 +44,7 @@ struct BenchOptions {
   std::int64_t think_ms = 0;
   std::optional<std::int64_t> pool_size{};
   std::optional<std::size_t> max_overflow{};
-  std::uint64_t max_uses = 1;
+  std::optional<std::uint64_t> max_uses{};
   bool as_json = false;
 };
 
@@ -56,7 +57,7 @@ void allow_many_descriptors() {
 }
 
 RunPlan plan_for(const BenchOptions& options, const settings::Environment& environment) {
-  RunPlan plan = make_run_plan(options.run, environment, python_versions());
+  RunPlan plan = make_run_plan(options.run, environment, python_versions(options.run));
   if (!options.pool_size) return plan;
   // The same blueprint with another pool.
   blueprint::SandboxConfig config = plan.registry.sandbox(plan.sandbox);
@@ -129,19 +130,16 @@ int bench(const BenchOptions& options, const settings::Environment& environment)
   allow_many_descriptors();
   log::configure(log::Level::error, log::Format::text);
   const RunPlan plan = plan_for(options, environment);
-  native::NativeHostOptions host_options;
-  host_options.allow_degraded = options.run.allow_degraded || plan.settings.native.allow_degraded;
   asio::io_context loop(1);
-  builder::NativeBuilder builder(loop.get_executor(), plan.registry,
-                                 builder_options(plan.settings, environment));
-  pool::NativeSources sources(loop.get_executor(), plan.registry, builder,
-                              native::open_native_host(host_options));
+  const LocalBackend backend =
+      open_backend(loop.get_executor(), plan, environment, options.run.allow_degraded);
   pool::PoolOptions pool_options;
+  pool_options.host_path_map = plan.settings.host_path_map;
   pool_options.secrets = secret_values(plan, environment);
   pool_options.max_uses = options.max_uses;
   pool_options.fleet.max_overflow =
       options.max_overflow.value_or(static_cast<std::size_t>(plan.settings.pool.max_overflow));
-  pool::SandboxPool pool(loop.get_executor(), plan.registry, sources, pool_options);
+  pool::SandboxPool pool(loop.get_executor(), plan.registry, *backend.sources, pool_options);
   Outcome outcome;
   asio::co_spawn(loop, measure_and_close(pool, options, plan.sandbox, loop, outcome),
                  [](const std::exception_ptr& failure) {
@@ -184,9 +182,11 @@ void add_options(CLI::App& command, BenchOptions& options) {
       ->check(CLI::Range(0, 100'000));
   command.add_option("--max-overflow", options.max_overflow,
                      "Sandboxes beyond the pool, instead of the configuration's");
-  command.add_option("--max-uses", options.max_uses, "Leases of one sandbox")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  command
+      .add_option("--max-uses", options.max_uses,
+                  "Leases of one sandbox (default: 1, of containers 50)")
+      ->check(CLI::PositiveNumber);
+  add_backend_option(command, options.run);
   command.add_flag("--json", options.as_json, "One line for programs; times in microseconds");
   command.add_flag("--allow-degraded", options.run.allow_degraded,
                    "Start although the kernel lacks a protection");

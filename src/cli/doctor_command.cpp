@@ -4,6 +4,7 @@
 #include "channel/sandbox_channel.h"
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
+#include "docker/docker_host.h"
 #include "execution/script_executor.h"
 #include "native/native_source.h"
 
@@ -13,11 +14,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <future>
 #include <iostream>
 #include <set>
@@ -55,20 +53,23 @@ Finding pythons_finding() {
   return finding;
 }
 
+Task<std::string> describe_engine(docker::EngineAddress address) {
+  docker::EngineClient client(std::move(address));
+  const docker::EngineIdentity identity = co_await client.ping();
+  const docker::EngineAnswer info = co_await client.call({.path = "/info"});
+  co_return docker::describe_engine(identity, info.body);
+}
+
 // Docker is for those who want it; without it nothing is missing.
-Finding docker_finding() {
-  const std::string path = "/var/run/docker.sock";
-  if (::access(path.c_str(), F_OK) != 0)
-    return {.what = "Docker", .found = "not here (not needed)"};
-  const os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const bool answers =
-      socket &&
-      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  return {.what = "Docker",
-          .found = answers ? "answers at " + path : "does not answer at " + path + " (not needed)"};
+Finding docker_finding() try {
+  const docker::EngineAddress address =
+      docker::choose_engine_address({}, settings::current_environment());
+  asio::io_context loop(1);
+  std::future<std::string> words = asio::co_spawn(loop, describe_engine(address), asio::use_future);
+  loop.run();
+  return {.what = "Docker", .found = words.get() + ", at " + address.text()};
+} catch (const std::exception& error) {
+  return {.what = "Docker", .found = std::string("not usable, and not needed: ") + error.what()};
 }
 
 Task<std::string> try_sandbox(asio::io_context& loop) {

@@ -3,9 +3,11 @@
 #include "blueprint/problem.h"
 #include "channel/sandbox_channel.h"
 #include "cli/exit_code.h"
+#include "docker/engine_error.h"
 #include "native/native_source.h"
 #include "os/read_file.h"
 
+#include <CLI/CLI.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -60,13 +62,21 @@ std::map<std::string, std::string> secret_values(const RunPlan& plan,
   return values;
 }
 
-std::vector<std::string> python_versions() {
+std::vector<std::string> python_versions(const RunOptions& options) {
   std::vector<std::string> versions;
+  if (options.backend == "docker") return versions;
   if (const auto usual = builder::ask_python("/usr/bin/python3")) {
     const std::size_t dot = usual->version.find('.', usual->version.find('.') + 1);
     versions.push_back(usual->version.substr(0, dot));
   }
   return versions;
+}
+
+void add_backend_option(CLI::App& command, RunOptions& options) {
+  command
+      .add_option("--backend", options.backend,
+                  "What makes the sandboxes, instead of the configuration's pool.backend")
+      ->check(CLI::IsMember({"native", "docker"}));
 }
 
 int complain_about_current_exception() try { throw; } catch (const native::CannotSandbox& error) {
@@ -76,6 +86,8 @@ int complain_about_current_exception() try { throw; } catch (const native::Canno
   std::cerr << error.traceback;
   return complain(error.what(),
                   error.traceback.empty() ? exit_code::cannot_sandbox : exit_code::invalid_input);
+} catch (const docker::EngineUnreachable& error) {
+  return complain(error.what(), exit_code::cannot_sandbox);
 } catch (const builder::BuildError& error) {
   std::cerr << error.log;
   return complain(error.what(), exit_code::invalid_input);

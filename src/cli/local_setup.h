@@ -8,6 +8,10 @@
 #include <string>
 #include <vector>
 
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's
+class App;
+}
+
 namespace hearth::cli {
 
 builder::NativeBuilderOptions builder_options(const settings::Settings& settings,
@@ -18,8 +22,12 @@ builder::NativeBuilderOptions builder_options(const settings::Settings& settings
 std::map<std::string, std::string> secret_values(const RunPlan& plan,
                                                  const settings::Environment& environment);
 
-// The versions there are, the one called python3 first.
-std::vector<std::string> python_versions();
+// The versions there are on this machine, the one called python3 first; for containers none, since
+// their Python is not of this machine.
+std::vector<std::string> python_versions(const RunOptions& options);
+
+// --backend
+void add_backend_option(CLI::App& command, RunOptions& options);
 
 // Prints the exception that is being handled, as far as it is one of those that a wrong
 // configuration or machine causes, and returns the exit code; otherwise throws it again.

@@ -3,6 +3,7 @@
 #include "cli/config_command.h"
 #include "cli/doctor_command.h"
 #include "cli/exit_code.h"
+#include "cli/image_command.h"
 #include "cli/run_command.h"
 
 #include <CLI/CLI.hpp>
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
   int result = exit_code::ok;
   hearth::cli::add_run_command(app, result);
   hearth::cli::add_bench_command(app, result);
+  hearth::cli::add_image_command(app, result);
   hearth::cli::add_config_command(app, result);
   hearth::cli::add_doctor_command(app, result);
   try {

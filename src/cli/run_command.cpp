@@ -106,7 +106,7 @@ void rethrow(const std::exception_ptr& failure) {
 }
 
 int run(const RunOptions& options, const settings::Environment& environment) {
-  const RunPlan plan = make_run_plan(options, environment, python_versions());
+  const RunPlan plan = make_run_plan(options, environment, python_versions(options));
   log::configure(
       plan.settings.log.level == log::Level::info ? log::Level::warning : plan.settings.log.level,
       plan.settings.log.format);
@@ -165,6 +165,7 @@ void add_options(CLI::App& command, RawOptions& raw) {
            "sandbox is an ordinary user",
            "HOST:PATH[:rw]");
   repeated("--tool", options.tools, "A Python file whose functions scripts may call", "FILE");
+  add_backend_option(command, options);
   command.add_flag("-i,--interactive", options.interactive,
                    "Steps that share their variables: the files, then what is typed");
   command.add_flag("--json", options.as_json, "One event per line, the last one the verdict");

@@ -14,13 +14,12 @@ namespace fs = std::filesystem;
 constexpr std::string_view usual_name = "default";
 
 // Without a file, one plain blueprint with a Python this machine has.
-settings::LoadedSettings built_in(const std::vector<std::string>& pythons) {
-  settings::LoadedSettings loaded;
-  blueprint::SandboxConfig config;
-  config.name = usual_name;
-  if (!pythons.empty()) config.python_version = pythons.front();
-  loaded.settings.sandboxes.push_back(std::move(config));
-  return loaded;
+settings::LoadedSettings built_in(const settings::Environment& environment,
+                                  const std::vector<std::string>& pythons) {
+  std::string text = "[[sandbox]]\nname = \"" + std::string(usual_name) + "\"\n";
+  if (!pythons.empty()) text += "python_version = \"" + pythons.front() + "\"\n";
+  return settings::load_settings(
+      {.file = "built-in.toml", .text = std::move(text), .environment = environment});
 }
 
 settings::LoadedSettings load(const RunOptions& options, const settings::Environment& environment,
@@ -32,7 +31,7 @@ settings::LoadedSettings load(const RunOptions& options, const settings::Environ
     file = settings::find_settings_file(named, environment);
   } catch (const Error&) {
     if (named) throw;
-    return built_in(pythons);
+    return built_in(environment, pythons);
   }
   return settings::load_settings(settings::read_settings_input(file, environment, {}));
 }
@@ -97,7 +96,7 @@ RunPlan make_run_plan(const RunOptions& options, const settings::Environment& en
                       const std::vector<std::string>& pythons) {
   settings::LoadedSettings loaded = load(options, environment, pythons);
   RunPlan plan;
-  plan.sandbox = choose_sandbox(loaded.settings, options.sandbox);
+  if (!options.any_sandbox) plan.sandbox = choose_sandbox(loaded.settings, options.sandbox);
   for (blueprint::SandboxConfig& config : loaded.settings.sandboxes)
     if (config.name == plan.sandbox) apply(options, config);
   plan.registry = register_settings(loaded);
@@ -105,6 +104,9 @@ RunPlan make_run_plan(const RunOptions& options, const settings::Environment& en
   for (const std::string& file : options.tools) tools.push_back(named_tool(file, plan.sandbox));
   if (!tools.empty()) plan.registry.register_tools(std::move(tools));
   plan.settings = std::move(loaded.settings);
+  if (!options.backend.empty())
+    plan.settings.pool.backend =
+        options.backend == "docker" ? settings::Backend::docker : settings::Backend::native;
   return plan;
 }
 

@@ -26,6 +26,8 @@ struct RunOptions {
   bool as_json = false;
   bool quiet = false;
   bool allow_degraded = false;
+  bool any_sandbox = false;  // whichever is called for, later
+  std::string backend{};     // native, docker; empty: as configured
 };
 
 // "512", "512M", "2G"; nothing if it is none.

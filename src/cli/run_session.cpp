@@ -1,9 +1,7 @@
 #include "cli/run_session.h"
 
-#include "builder/native_builder.h"
 #include "cli/local_setup.h"
 #include "execution/leased_turn.h"
-#include "pool/native_sources.h"
 
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
@@ -23,13 +21,9 @@ RunSession::RunSession(asio::any_io_executor executor, const RunPlan& plan,
 RunSession::~RunSession() = default;
 
 Task<> RunSession::open(OnLine on_build_line) {
-  native::NativeHostOptions host_options;
-  host_options.allow_degraded = options_.allow_degraded || plan_.settings.native.allow_degraded;
-  auto host = native::open_native_host(host_options);
-  builder_ = std::make_unique<builder::NativeBuilder>(
-      executor_, plan_.registry, builder_options(plan_.settings, environment_));
-  pool::NativeSources sources(executor_, plan_.registry, *builder_, std::move(host));
-  source_ = co_await sources.open(plan_.sandbox, {}, std::move(on_build_line));
+  backend_ = open_backend(executor_, plan_, environment_, options_.allow_degraded);
+  source_ =
+      co_await backend_.sources->open(plan_.sandbox, mounts_of(plan_), std::move(on_build_line));
 }
 
 Task<int> RunSession::run_script(std::string script, const std::string& name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "async/task.h"
+#include "cli/local_backend.h"
 #include "cli/run_output.h"
 #include "cli/run_plan.h"
 #include "execution/script_executor.h"
@@ -11,14 +12,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-
-namespace hearth::builder {
-class NativeBuilder;
-}
-namespace hearth::backend {
-class Sandbox;
-class SandboxSource;
-}  // namespace hearth::backend
 
 namespace hearth::cli {
 
@@ -31,8 +24,8 @@ class RunSession {
              settings::Environment environment, RunOutput& output);
   ~RunSession();
 
-  // Builds the environment and starts its zygote. CannotSandbox, BuildError, PythonNotFound,
-  // SpawnError.
+  // Builds the environment. CannotSandbox, BuildError, PythonNotFound, SpawnError,
+  // EngineUnreachable.
   Task<> open(OnLine on_build_line);
   // One script in a sandbox of its own. Returns the exit code. `name` must outlive the task.
   Task<int> run_script(std::string script, const std::string& name);
@@ -55,7 +48,7 @@ class RunSession {
   const RunOptions& options_;
   settings::Environment environment_;
   RunOutput& output_;
-  std::unique_ptr<builder::NativeBuilder> builder_;
+  LocalBackend backend_;
   std::unique_ptr<backend::SandboxSource> source_;
   std::unique_ptr<backend::Sandbox> shared_;  // of the steps
   execution::ScriptExecutor* running_ = nullptr;

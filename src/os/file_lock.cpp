@@ -18,8 +18,9 @@ UniqueFd open_lock(const std::filesystem::path& path) {
   return file;
 }
 
-bool try_flock(const UniqueFd& file, const std::filesystem::path& path) {
-  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+bool try_flock(const UniqueFd& file, const std::filesystem::path& path, FileLock::Kind kind) {
+  const int operation = kind == FileLock::Kind::shared ? LOCK_SH : LOCK_EX;
+  while (::flock(file.get(), operation | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
     if (errno != EINTR) throw OsError("lock " + path.string());
   }
@@ -28,18 +29,18 @@ bool try_flock(const UniqueFd& file, const std::filesystem::path& path) {
 
 }  // namespace
 
-std::optional<FileLock> FileLock::try_acquire(const std::filesystem::path& path) {
+std::optional<FileLock> FileLock::try_acquire(const std::filesystem::path& path, Kind kind) {
   UniqueFd file = open_lock(path);
-  if (!try_flock(file, path)) return std::nullopt;
+  if (!try_flock(file, path, kind)) return std::nullopt;
   return FileLock(std::move(file));
 }
 
 std::optional<FileLock> FileLock::acquire(const std::filesystem::path& path,
-                                          const std::stop_token& stop) {
+                                          const std::stop_token& stop, Kind kind) {
   UniqueFd file = open_lock(path);
   std::binary_semaphore asked(0);
   const std::stop_callback on_stop(stop, [&asked] { asked.release(); });
-  while (!try_flock(file, path)) {
+  while (!try_flock(file, path, kind)) {
     if (asked.try_acquire_for(std::chrono::milliseconds(50))) return std::nullopt;
   }
   return FileLock(std::move(file));

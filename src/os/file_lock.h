@@ -1,4 +1,4 @@
-// os/file_lock.h: an exclusive lock on a file, between processes and between threads. The kernel
+// os/file_lock.h: a lock on a file, between processes and between threads. The kernel
 // gives it back when its holder dies, so whether somebody holds it is a fact and not an age.
 #pragma once
 
@@ -12,14 +12,20 @@ namespace hearth::os {
 
 class FileLock {
  public:
+  enum class Kind {
+    exclusive,
+    shared,  // with others who take it this way
+  };
+
   // Creates the file where there is none; it stays, since removing what others may be waiting for
   // would let two hold "the" lock. OsError when it cannot be opened or the file system has no
   // locks.
-  static std::optional<FileLock> try_acquire(const std::filesystem::path& path);
+  static std::optional<FileLock> try_acquire(const std::filesystem::path& path,
+                                             Kind kind = Kind::exclusive);
   // Waits, looking twenty times a second: flock itself could not be told to give up. Nothing when
   // asked to stop.
   static std::optional<FileLock> acquire(const std::filesystem::path& path,
-                                         const std::stop_token& stop);
+                                         const std::stop_token& stop, Kind kind = Kind::exclusive);
 
   // Whether the file still stands where it was when it was opened.
   bool is_still_at(const std::filesystem::path& path) const;

@@ -24,7 +24,7 @@ Task<std::unique_ptr<backend::SandboxSource>> NativeSources::open(
     log::warning("the blueprint allows hosts, but there is no way out yet: no network",
                  {{"sandbox", sandbox}});
   const builder::Environment built =
-      co_await builder_.ensure_sandbox(sandbox, std::move(on_progress));
+      co_await builder_.ensure_environment(sandbox, std::move(on_progress));
   native::Environment environment{built.python, built.packages, built.tools, built.preload,
                                   config.resources};
   auto source =

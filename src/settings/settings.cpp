@@ -58,6 +58,39 @@ void check_builder(Problems& problems, const BuilderSettings& builder) {
   check_range(problems, "builder.build_timeout_sec", builder.build_timeout_sec, 1, 86'400);
 }
 
+// What the engine would refuse at the first build, in words that name nobody's configuration.
+bool is_image_prefix(std::string_view prefix) {
+  return !prefix.empty() && prefix.size() <= 60 &&
+         prefix.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_./") == prefix.npos &&
+         prefix.front() >= '0' && prefix.front() != '_';
+}
+
+void check_docker(Problems& problems, const Settings& settings) {
+  const DockerSettings& docker = settings.docker;
+  if (!docker.host.empty() && !docker.host.starts_with("unix:///") &&
+      !docker.host.starts_with("tcp://"))
+    problems.push_back({"docker.host",
+                        "must be like unix:///var/run/docker.sock or "
+                        "tcp://127.0.0.1:2375, is " +
+                            in_quotes(docker.host)});
+  check_no_nul(problems, "docker.host", docker.host);
+  if (docker.base_image.empty() ||
+      docker.base_image.find_first_of(std::string_view(" \t\r\n\0", 5)) != std::string::npos)
+    problems.push_back({"docker.base_image", "must name an image, like python:{version}-slim, is " +
+                                                 in_quotes(docker.base_image)});
+  if (!is_image_prefix(docker.image_prefix))
+    problems.push_back({"docker.image_prefix",
+                        "must begin with a letter or digit and hold only a-z, 0-9, -, _, . and /, "
+                        "is " +
+                            in_quotes(docker.image_prefix)});
+  for (const auto& [ours, theirs] : settings.host_path_map) {
+    const std::string field = member_of("host_path_map", ours);
+    for (const std::string& path : {ours, theirs})
+      if (!path.starts_with('/') || path.find('\0') != std::string::npos)
+        problems.push_back({field, "maps one absolute path to another, not " + in_quotes(path)});
+  }
+}
+
 void check_sections(Problems& problems, const Settings& settings) {
   if (std::string message = problem_of_listen_address(settings.server.listen); !message.empty())
     problems.push_back({"server.listen", std::move(message)});
@@ -70,6 +103,7 @@ void check_sections(Problems& problems, const Settings& settings) {
   check_range(problems, "session.idle_timeout_ms", settings.session.idle_timeout_ms, 1,
               31'536'000'000);
   check_builder(problems, settings.builder);
+  check_docker(problems, settings);
 }
 
 // Values are not repeated: somebody may have put the secret itself into the wrong place.

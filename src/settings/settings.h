@@ -30,8 +30,11 @@ struct StateSettings {
   bool operator==(const StateSettings&) const = default;
 };
 
+enum class Backend { native, docker };
+
 struct PoolSettings {
-  std::int64_t max_overflow = 10;  // started on demand above a blueprint's pool_size
+  Backend backend = Backend::native;  // what makes the sandboxes
+  std::int64_t max_overflow = 10;     // started on demand above a blueprint's pool_size
   bool operator==(const PoolSettings&) const = default;
 };
 
@@ -47,6 +50,16 @@ struct BuilderSettings {
 struct NativeSettings {
   bool allow_degraded = false;  // start sandboxes although the kernel lacks a protection
   bool operator==(const NativeSettings&) const = default;
+};
+
+// Sandboxes that are containers of a Docker engine.
+struct DockerSettings {
+  std::string host{};     // unix://PATH or tcp://LOOPBACK:PORT; empty: $DOCKER_HOST, else the usual
+  std::string runtime{};  // runc, crun, runsc, ...; empty: the engine's default
+  std::string base_image = "python:{version}-slim";
+  std::string image_prefix = "hearth-sandbox-";
+  std::string build_network{};  // while packages are installed; empty: the engine's default
+  bool operator==(const DockerSettings&) const = default;
 };
 
 struct SessionSettings {
@@ -76,6 +89,9 @@ struct Settings {
   SessionSettings session{};
   BuilderSettings builder{};
   NativeSettings native{};
+  DockerSettings docker{};
+  // Paths as this process sees them to the same as the engine's machine does.
+  std::map<std::string, std::string> host_path_map{};
   std::map<std::string, SecretSource> secrets{};
   std::vector<blueprint::SandboxConfig> sandboxes{};
   std::vector<ToolDeclaration> tools{};

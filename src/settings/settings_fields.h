@@ -27,6 +27,7 @@ void for_each_field(Self& state, Visit&& visit) {
 
 template <blueprint::MaybeConst<PoolSettings> Self, typename Visit>
 void for_each_field(Self& pool, Visit&& visit) {
+  visit("backend", pool.backend);
   visit("max_overflow", pool.max_overflow);
 }
 
@@ -47,6 +48,15 @@ void for_each_field(Self& builder, Visit&& visit) {
 template <blueprint::MaybeConst<NativeSettings> Self, typename Visit>
 void for_each_field(Self& native, Visit&& visit) {
   visit("allow_degraded", native.allow_degraded);
+}
+
+template <blueprint::MaybeConst<DockerSettings> Self, typename Visit>
+void for_each_field(Self& docker, Visit&& visit) {
+  visit("host", docker.host);
+  visit("runtime", docker.runtime);
+  visit("base_image", docker.base_image);
+  visit("image_prefix", docker.image_prefix);
+  visit("build_network", docker.build_network);
 }
 
 template <blueprint::MaybeConst<SecretSource> Self, typename Visit>
@@ -74,11 +84,13 @@ void for_each_section(Self& settings, Visit&& visit) {
   visit("session", settings.session);
   visit("builder", settings.builder);
   visit("native", settings.native);
+  visit("docker", settings.docker);
 }
 
 template <blueprint::MaybeConst<Settings> Self, typename Visit>
 void for_each_field(Self& settings, Visit&& visit) {
   for_each_section(settings, visit);
+  visit("host_path_map", settings.host_path_map);
   visit("secrets", settings.secrets);
   visit("sandbox", settings.sandboxes);
   visit("tool", settings.tools);
@@ -93,6 +105,12 @@ struct hearth::blueprint::EnumNames<hearth::log::Level> {
        {"info", log::Level::info},
        {"warning", log::Level::warning},
        {"error", log::Level::error}}};
+};
+
+template <>
+struct hearth::blueprint::EnumNames<hearth::settings::Backend> {
+  static constexpr std::array<std::pair<std::string_view, settings::Backend>, 2> all = {
+      {{"native", settings::Backend::native}, {"docker", settings::Backend::docker}}};
 };
 
 template <>

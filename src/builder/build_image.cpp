@@ -1,0 +1,186 @@
+#include "builder/build_image.h"
+
+#include "base/log.h"
+#include "blueprint/problem.h"
+#include "docker/engine_client.h"
+#include "wire/line_reader.h"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/json.hpp>
+
+#include <exception>
+#include <optional>
+
+namespace hearth::builder {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t most_line_bytes = std::size_t{1} << 20;
+
+const json::value* member(const json::value& value, std::string_view name) {
+  const json::object* object = value.if_object();
+  return object == nullptr ? nullptr : object->if_contains(name);
+}
+
+std::string text_at(const json::value& value, std::string_view name) {
+  const json::value* found = member(value, name);
+  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+}
+
+// What programs say on standard error comes in red.
+std::string without_colours(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const std::size_t escape = text.find('\x1b');
+    plain += text.substr(0, escape);
+    if (escape == std::string_view::npos) break;
+    const std::size_t end = text.find('m', escape);
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return plain;
+}
+
+class ImageBuild {
+ public:
+  ImageBuild(const BuildPlan& plan, const ImageOptions& options,
+             const docker::EngineAddress& engine, const BuildLog::OnLine& on_line)
+      : plan_(plan), options_(options), client_(engine), log_(on_line), lines_(most_line_bytes) {}
+
+  Task<> run() {
+    image_ = plan_image(plan_, options_);
+    if (co_await is_there()) co_return;
+    std::exception_ptr failure;
+    try {
+      co_await build();
+      if (!co_await is_there()) fail("the engine has not got it although it reported no error");
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await remove_stage();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  const std::string& tag() const { return image_.tag; }
+
+ private:
+  Task<bool> is_there() {
+    const docker::EngineAnswer found =
+        co_await client_.call({.path = "/images/" + image_.tag + "/json", .accepted = {404}});
+    const json::value* config = member(found.body, "Config");
+    const json::value* labels = config == nullptr ? nullptr : member(*config, "Labels");
+    co_return labels != nullptr&& text_at(*labels, image_recipe_label) == image_.recipe;
+  }
+
+  Task<> build() {
+    std::string path = "/build?rm=1&forcerm=1&t=" + docker::url_encode(image_.tag);
+    const std::string network = image_.needs_network ? options_.network : "none";
+    if (!network.empty()) path += "&networkmode=" + docker::url_encode(network);
+    json::object proxies;
+    for (const auto& [name, value] : proxy_variables()) proxies[name] = value;
+    if (!proxies.empty()) path += "&buildargs=" + docker::url_encode(json::serialize(proxies));
+    docker::EngineClient::Upload context{"application/x-tar",
+                                         image_context(plan_, options_, image_)};
+    try {
+      co_await client_.stream(
+          {.method = "POST", .path = std::move(path), .limit = options_.build_timeout},
+          std::move(context), [this](std::string_view bytes) { take(bytes); });
+    } catch (const docker::EngineTimeout&) {
+      log_.finish_line();
+      fail("it took more than " + std::to_string(options_.build_timeout.count() / 1000) +
+           " seconds");
+    } catch (const docker::EngineError& error) {
+      fail(error.what());
+    }
+    log_.finish_line();
+    if (error_) fail(*error_);
+  }
+
+  void take(std::string_view bytes) {
+    lines_.append(bytes);
+    while (const auto line = lines_.next()) {
+      boost::system::error_code failed;
+      const json::value said = json::parse(line->text, failed);
+      if (failed) continue;
+      if (const std::string text = text_at(said, "stream"); !text.empty())
+        log_.add(without_colours(text));
+      if (const std::string status = text_at(said, "status"); !status.empty()) note(status, said);
+      if (const std::string error = text_at(said, "error"); !error.empty()) {
+        log_.finish_line();
+        error_ = log_.reason().empty() ? error : error + ": " + log_.reason();
+        log_.add_line(error);
+      }
+    }
+  }
+
+  // Of a base image that is fetched. The same for every megabyte of it, but for the bar.
+  void note(const std::string& status, const json::value& said) {
+    const std::string id = text_at(said, "id");
+    const std::string line = id.empty() ? status : id + ": " + status;
+    if (line != last_note_) log_.add_line(line);
+    last_note_ = line;
+  }
+
+  // The wheels, and what gave access to the index, are in its layers.
+  Task<> remove_stage() try {
+    if (plan_.packages.empty()) co_return;
+    const std::string filter = docker::url_encode(json::serialize(
+        json::object{{"label", json::array{std::string(image_stage_label) + '=' + image_.stage}}}));
+    const docker::EngineAnswer found =
+        co_await client_.call({.path = "/images/json?all=1&filters=" + filter});
+    const json::array* list = found.body.if_array();
+    if (list == nullptr) co_return;
+    // A layer goes with the last that stands on it: some are gone before their turn.
+    for (const json::value& one : *list)
+      co_await client_.call({.method = "DELETE",
+                             .path = "/images/" + text_at(one, "Id") + "?force=1",
+                             .accepted = {404, 409}});
+  } catch (const Error& error) {
+    log::warning("what was needed to build an image could not be removed",
+                 {{"image", image_.tag}, {"error", error.what()}});
+  }
+
+  [[noreturn]] void fail(const std::string& why) const {
+    throw BuildError(
+        "build the image of sandbox " + blueprint::in_quotes(plan_.sandbox) + ": " + why,
+        log_.text());
+  }
+
+  const BuildPlan& plan_;
+  const ImageOptions& options_;
+  docker::EngineClient client_;
+  BuildLog log_;
+  wire::LineReader lines_;
+  ImagePlan image_;
+  std::optional<std::string> error_;
+  std::string last_note_;
+};
+
+}  // namespace
+
+std::string build_image(const BuildPlan& plan, const ImageOptions& options,
+                        const docker::EngineAddress& engine, const std::stop_token& stop,
+                        const BuildLog::OnLine& on_line) {
+  asio::io_context loop(1);
+  ImageBuild build(plan, options, engine, on_line);
+  asio::cancellation_signal give_up;
+  const std::stop_callback on_stop(stop, [&] {
+    asio::post(loop, [&give_up] { give_up.emit(asio::cancellation_type::terminal); });
+  });
+  std::exception_ptr failure;
+  asio::co_spawn(loop, build.run(),
+                 asio::bind_cancellation_slot(
+                     give_up.slot(), [&failure](std::exception_ptr ended) { failure = ended; }));
+  loop.run();
+  if (failure && stop.stop_requested()) throw BuildStopped();
+  if (failure) std::rethrow_exception(failure);
+  return build.tag();
+}
+
+}  // namespace hearth::builder

@@ -1,0 +1,28 @@
+// builder/build_plan.h: all that decides what is built.
+#pragma once
+
+#include "registry/tool_registry.h"
+
+#include <string>
+#include <vector>
+
+namespace hearth::builder {
+
+// A copy, since the registry belongs to the loop.
+struct BuildPlan {
+  struct ToolFile {
+    std::string name{};
+    std::string source{};
+  };
+  std::string sandbox{};
+  std::string checksum{};
+  std::string python_version{};
+  std::vector<std::string> packages{};
+  std::vector<ToolFile> tools{};
+  std::vector<std::string> preload{};
+};
+
+// Throws UnknownSandbox.
+BuildPlan plan_of(const registry::ToolRegistry& registry, std::string sandbox);
+
+}  // namespace hearth::builder

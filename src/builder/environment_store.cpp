@@ -1,0 +1,102 @@
+#include "builder/environment_store.h"
+
+#include "builder/manifest.h"
+#include "builder/workshop.h"
+#include "os/read_file.h"
+
+#include <chrono>
+#include <system_error>
+
+namespace hearth::builder {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = os::FileLock::Kind;
+
+constexpr std::size_t most_manifest_bytes = 1'048'576;
+
+fs::path use_lock_of(const fs::path& environments, const std::string& checksum) {
+  return environments / (".lock-use-" + checksum);
+}
+
+std::uint64_t size_of(const fs::path& tree) {
+  std::uint64_t bytes = 0;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(tree, ignored))
+    if (entry.is_regular_file(ignored) && !entry.is_symlink(ignored))
+      bytes += entry.file_size(ignored);
+  return bytes;
+}
+
+std::int64_t changed_at(const fs::path& file) {
+  std::error_code failed;
+  const fs::file_time_type time = fs::last_write_time(file, failed);
+  if (failed) return 0;
+  const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(since).count();
+}
+
+bool is_in_use(const fs::path& environments, const std::string& checksum) {
+  return !os::FileLock::try_acquire(use_lock_of(environments, checksum)).has_value();
+}
+
+// A name as long as a checksum with a manifest in it.
+std::vector<fs::path> environments_in(const fs::path& environments) {
+  std::vector<fs::path> found;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(environments, none))
+    if (!entry.path().filename().string().starts_with('.') && fs::exists(entry.path() / "manifest"))
+      found.push_back(entry.path());
+  return found;
+}
+
+// Out of everybody's sight first: half of one is never found.
+void remove_environment(const fs::path& environments, const fs::path& place) {
+  const Workshop workshop(environments);
+  fs::rename(place, workshop.path() / "old");
+}
+
+}  // namespace
+
+std::optional<os::FileLock> use_environment(const BuildOptions& options,
+                                            const std::string& checksum,
+                                            const std::stop_token& stop) {
+  const fs::path environments = prepare_environments(options);
+  return os::FileLock::acquire(use_lock_of(environments, checksum), stop, Kind::shared);
+}
+
+std::vector<Built> list_environments(const BuildOptions& options,
+                                     const std::set<std::string>& wanted) {
+  const fs::path environments = options.state_dir / "environments";
+  std::vector<Built> list;
+  for (const fs::path& place : environments_in(environments)) {
+    const std::string checksum = place.filename();
+    const auto manifest = parse_manifest(os::read_file(place / "manifest", most_manifest_bytes));
+    if (!manifest) continue;  // none of ours
+    list.push_back({.name = place,
+                    .sandbox = {},
+                    .checksum = checksum,
+                    .size_bytes = size_of(place),
+                    .created = changed_at(place / "manifest"),
+                    .is_wanted = wanted.contains(checksum),
+                    .is_in_use = is_in_use(environments, checksum)});
+  }
+  return list;
+}
+
+std::vector<std::string> prune_environments(const BuildOptions& options,
+                                            const std::set<std::string>& wanted) {
+  const fs::path environments = options.state_dir / "environments";
+  std::vector<std::string> removed;
+  for (const fs::path& place : environments_in(environments)) {
+    const std::string checksum = place.filename();
+    if (wanted.contains(checksum)) continue;
+    const auto unused = os::FileLock::try_acquire(use_lock_of(environments, checksum));
+    if (!unused) continue;
+    remove_environment(environments, place);
+    removed.push_back(place);
+  }
+  return removed;
+}
+
+}  // namespace hearth::builder

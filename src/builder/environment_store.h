@@ -1,0 +1,30 @@
+// builder/environment_store.h: which environments there are, and which may go. In the calling
+// thread.
+#pragma once
+
+#include "builder/build_environment.h"
+#include "builder/sandbox_builder.h"
+#include "os/file_lock.h"
+
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace hearth::builder {
+
+// As long as it is held, by as many as like, nobody removes that environment, there or not. Nothing
+// when asked to stop.
+std::optional<os::FileLock> use_environment(const BuildOptions& options,
+                                            const std::string& checksum,
+                                            const std::stop_token& stop);
+
+std::vector<Built> list_environments(const BuildOptions& options,
+                                     const std::set<std::string>& wanted);
+
+// Removes those that are neither wanted nor in use; returns their directories.
+std::vector<std::string> prune_environments(const BuildOptions& options,
+                                            const std::set<std::string>& wanted);
+
+}  // namespace hearth::builder

@@ -1,0 +1,100 @@
+#include "builder/image_builder.h"
+
+#include "base/log.h"
+
+#include <boost/json.hpp>
+
+#include <utility>
+
+namespace hearth::builder {
+namespace {
+
+namespace json = boost::json;
+
+std::string text_at(const json::value& value, std::string_view name) {
+  const json::object* object = value.if_object();
+  const json::value* found = object == nullptr ? nullptr : object->if_contains(name);
+  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+}
+
+std::int64_t number_at(const json::object& object, std::string_view name) {
+  const json::value* found = object.if_contains(name);
+  return found != nullptr && found->is_int64() ? found->get_int64() : 0;
+}
+
+}  // namespace
+
+ImageBuilder::ImageBuilder(asio::any_io_executor loop, const registry::ToolRegistry& registry,
+                           docker::EngineAddress engine, ImageOptions options,
+                           std::size_t parallel_builds)
+    : registry_(registry),
+      engine_(engine),
+      client_(std::move(engine)),
+      options_(std::move(options)),
+      builds_(std::move(loop), parallel_builds) {}
+
+Task<std::string> ImageBuilder::ensure_sandbox(std::string name, OnProgress on_line) {
+  // Copies: the build may outlive this caller.
+  const BuildPlan plan = plan_of(registry_, std::move(name));
+  SharedWork<std::string>::Job build = [plan, options = options_, engine = engine_](
+                                           const std::stop_token& stop, const auto& report) {
+    return build_image(plan, options, engine, stop, report);
+  };
+  co_return co_await builds_.run(plan.sandbox + ':' + plan.checksum, std::move(build),
+                                 std::move(on_line));
+}
+
+Task<std::set<std::string>> ImageBuilder::images_in_use() {
+  const docker::EngineAnswer found = co_await client_.call({.path = "/containers/json?all=1"});
+  std::set<std::string> images;
+  if (const json::array* list = found.body.if_array())
+    for (const json::value& one : *list) images.insert(text_at(one, "ImageID"));
+  co_return images;
+}
+
+Task<std::vector<Built>> ImageBuilder::list() {
+  std::set<std::string> wanted;
+  for (const std::string& name : registry_.sandbox_names())
+    wanted.insert(options_.prefix + name + ':' + registry_.sandbox_checksum(name));
+  const std::set<std::string> in_use = co_await images_in_use();
+  const std::string filter =
+      docker::url_encode(json::serialize(json::object{{"label", json::array{image_recipe_label}}}));
+  const docker::EngineAnswer found =
+      co_await client_.call({.path = "/images/json?filters=" + filter});
+  std::vector<Built> images;
+  const json::array* list = found.body.if_array();
+  if (list == nullptr) co_return images;
+  for (const json::value& one : *list) {
+    const json::object& image = one.as_object();
+    const json::value* tags = image.if_contains("RepoTags");
+    const json::value* labels = image.if_contains("Labels");
+    Built built;
+    built.sandbox = labels == nullptr ? "" : text_at(*labels, image_sandbox_label);
+    built.checksum = labels == nullptr ? "" : text_at(*labels, image_checksum_label);
+    built.size_bytes = static_cast<std::uint64_t>(number_at(image, "Size"));
+    built.created = number_at(image, "Created");
+    built.is_in_use = in_use.contains(text_at(one, "Id"));
+    // A rebuilt one has lost its tag to the newer.
+    const json::array* names = tags == nullptr ? nullptr : tags->if_array();
+    built.name = names == nullptr || names->empty() ? text_at(one, "Id")
+                                                    : std::string(names->front().as_string());
+    if (built.name == "<none>:<none>") built.name = text_at(one, "Id");
+    built.is_wanted = wanted.contains(built.name);
+    images.push_back(std::move(built));
+  }
+  co_return images;
+}
+
+Task<std::vector<std::string>> ImageBuilder::prune() {
+  std::vector<std::string> removed;
+  for (const Built& image : co_await list()) {
+    if (image.is_wanted || image.is_in_use) continue;
+    // 409: somebody began to use it, and keeps it.
+    const docker::EngineAnswer answer = co_await client_.call(
+        {.method = "DELETE", .path = "/images/" + image.name, .accepted = {404, 409}});
+    if (answer.status < 300) removed.push_back(image.name);
+  }
+  co_return removed;
+}
+
+}  // namespace hearth::builder

@@ -1,0 +1,37 @@
+// builder/image_builder.h: the images of the Docker backend.
+#pragma once
+
+#include "async/shared_work.h"
+#include "builder/build_image.h"
+#include "builder/sandbox_builder.h"
+#include "docker/engine_client.h"
+#include "registry/tool_registry.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace hearth::builder {
+
+class ImageBuilder : public SandboxBuilder {
+ public:
+  // `registry` must outlive this.
+  ImageBuilder(asio::any_io_executor loop, const registry::ToolRegistry& registry,
+               docker::EngineAddress engine, ImageOptions options, std::size_t parallel_builds = 2);
+
+  // Its tag. Also EngineUnreachable and EngineError.
+  Task<std::string> ensure_sandbox(std::string name, OnProgress on_line) override;
+  Task<std::vector<Built>> list() override;
+  Task<std::vector<std::string>> prune() override;
+
+ private:
+  Task<std::set<std::string>> images_in_use();
+
+  const registry::ToolRegistry& registry_;
+  docker::EngineAddress engine_;
+  docker::EngineClient client_;
+  ImageOptions options_;
+  SharedWork<std::string> builds_;
+};
+
+}  // namespace hearth::builder

@@ -1,0 +1,158 @@
+#include "builder/image_plan.h"
+
+#include "base/id.h"
+#include "builder/tar_archive.h"
+#include "docker/container_spec.h"
+#include "os/read_file.h"
+#include "registry/digest.h"
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+
+namespace hearth::builder {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr std::size_t most_program_bytes = std::size_t{64} << 20;
+constexpr std::size_t most_wheel_bytes = std::size_t{4} << 30;
+
+// Programs that help whoever has broken into a sandbox more than any script. Packages are installed
+// by then. apt knows what belongs to them; where it has been used, its lists and itself stay.
+constexpr const char* remove_risky =
+    R"(for program in curl wget gcc cc c++ g++ make nc netcat ncat; do \
+  path=$(command -v "$program" || true); \
+  [ -z "$path" ] && continue; \
+  real=$(readlink -f "$path"); \
+  package=$(dpkg -S "$real" 2>/dev/null | head -n 1 | cut -d : -f 1 || true); \
+  [ -n "$package" ] && DEBIAN_FRONTEND=noninteractive apt-get purge -y --allow-remove-essential "$package" >/dev/null 2>&1 || true; \
+  rm -f "$path" "$real"; \
+done)";
+
+constexpr const char* add_user = R"(if ! grep -q '^sandbox:' /etc/passwd; then \
+  echo "sandbox:x:@:@:Hearth sandbox:/workspace:/sbin/nologin" >> /etc/passwd; \
+  echo "sandbox:x:@:" >> /etc/group; \
+fi; \
+mkdir -p /workspace /tools /hearth/packages)";
+
+std::string replaced(std::string text, std::string_view what, const std::string& with) {
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
+  return text;
+}
+
+std::string exec_form(const std::vector<std::string>& words) {
+  return json::serialize(json::value_from(words));
+}
+
+std::string label(const char* name, const std::string& value) {
+  return std::string("LABEL ") + name + '=' + json::serialize(json::value(value)) + '\n';
+}
+
+std::string requirements_of(const BuildPlan& plan) {
+  std::string lines;
+  for (const std::string& package : plan.packages) lines += package + '\n';
+  return lines;
+}
+
+// As the first stage sees them.
+PipOptions pip_inside(const PipOptions& options) {
+  PipOptions inside = options;
+  for (std::size_t i = 0; i < inside.find_links.size(); ++i)
+    inside.find_links[i] = "/build/wheels/" + std::to_string(i);
+  return inside;
+}
+
+std::string packages_stage(const ImageOptions& options, const std::string& base,
+                           const std::string& stage) {
+  std::string text = "FROM " + base + " AS packages\n" + label(image_stage_label, stage);
+  text += "USER root\nCOPY build /build\nENV PIP_CONFIG_FILE=/dev/null PIP_ROOT_USER_ACTION=ignore";
+  if (!options.pip.index_url.empty())
+    text += " PIP_INDEX_URL=" + json::serialize(json::value(options.pip.index_url));
+  if (!options.netrc.empty()) text += " NETRC=/build/netrc";
+  std::vector<std::string> pip{"python3"};
+  const auto arguments =
+      pip_arguments(pip_inside(options.pip), "/packages", "/build/requirements.txt");
+  pip.insert(pip.end(), arguments.begin(), arguments.end());
+  text += "\nRUN " + exec_form(pip) + "\nRUN python3";
+  for (const std::string& word : compile_arguments({"/packages"})) text += ' ' + word;
+  // What a package holds for other Pythons does not compile, and does no harm.
+  return text + " || true\n\n";
+}
+
+std::string dockerfile_of(const BuildPlan& plan, const ImageOptions& options,
+                          const std::string& stage, const std::string& recipe) {
+  const std::string base = replaced(options.base_image, "{version}", plan.python_version);
+  std::string text;
+  if (!plan.packages.empty()) text += packages_stage(options, base, stage);
+  text += "FROM " + base + "\nUSER root\n";
+  if (!plan.packages.empty()) text += "COPY --from=packages /packages /hearth/packages\n";
+  text += "COPY hearth /hearth\nCOPY tools /tools\n";
+  text += std::string("RUN set -e; ") +
+          replaced(add_user, "@", std::to_string(docker::sandbox_uid)) + "; \\\n" + remove_risky +
+          '\n';
+  text += label(image_sandbox_label, plan.sandbox);
+  text += label(image_checksum_label, plan.checksum);
+  if (!recipe.empty()) text += label(image_recipe_label, recipe);
+  text += "USER sandbox\nWORKDIR /workspace\nENTRYPOINT " +
+          exec_form(docker::init_command(plan.preload, {}, docker::confinement_under(""))) + '\n';
+  return text;
+}
+
+std::vector<fs::path> files_in(const fs::path& directory) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+ImagePlan plan_image(const BuildPlan& plan, const ImageOptions& options) {
+  registry::Digest recipe;
+  recipe.add(dockerfile_of(plan, options, {}, {}));
+  recipe.add(requirements_of(plan));
+  for (const fs::path& program : {options.programs.init, options.programs.harness})
+    recipe.add(os::read_file(program, most_program_bytes));
+  for (const BuildPlan::ToolFile& tool : plan.tools) {
+    recipe.add(tool.name);
+    recipe.add(tool.source);
+  }
+  ImagePlan image;
+  image.tag = options.prefix + plan.sandbox + ':' + plan.checksum;
+  image.recipe = recipe.finish();
+  image.stage = random_id();
+  image.dockerfile = dockerfile_of(plan, options, image.stage, image.recipe);
+  image.needs_network = !plan.packages.empty() && !options.pip.no_index;
+  return image;
+}
+
+std::string image_context(const BuildPlan& plan, const ImageOptions& options,
+                          const ImagePlan& image) {
+  TarArchive tar;
+  tar.add_file("Dockerfile", image.dockerfile);
+  tar.add_file("hearth/hearth-init", os::read_file(options.programs.init, most_program_bytes),
+               0755);
+  tar.add_file("hearth/executor_harness.py",
+               os::read_file(options.programs.harness, most_program_bytes));
+  tar.add_directory("tools");
+  for (const BuildPlan::ToolFile& tool : plan.tools)
+    tar.add_file("tools/" + tool.name + ".py", tool.source);
+  if (plan.packages.empty()) return tar.finish();
+  tar.add_file("build/requirements.txt", requirements_of(plan));
+  if (!options.netrc.empty()) tar.add_file("build/netrc", options.netrc, 0600);
+  for (std::size_t i = 0; i < options.pip.find_links.size(); ++i) {
+    const std::string directory = "build/wheels/" + std::to_string(i);
+    tar.add_directory(directory);
+    for (const fs::path& wheel : files_in(options.pip.find_links[i]))
+      tar.add_file(directory + '/' + wheel.filename().string(),
+                   os::read_file(wheel, most_wheel_bytes));
+  }
+  return tar.finish();
+}
+
+}  // namespace hearth::builder

@@ -1,0 +1,54 @@
+// docker/container_spec.h: what the engine is told to make for a sandbox, and whether it did. A
+// decision on values alone.
+#pragma once
+
+#include "blueprint/sandbox_config.h"
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace hearth::docker {
+
+// In every image of ours. Not 1000, which on many hosts is somebody whose files are bound in.
+inline constexpr unsigned sandbox_uid = 10001;
+
+inline constexpr const char* owner_label = "hearth.owner";        // an installation
+inline constexpr const char* instance_label = "hearth.instance";  // one process of it
+inline constexpr const char* sandbox_label = "hearth.sandbox";    // a blueprint's name
+
+struct ContainerOrder {
+  std::string image{};
+  blueprint::SandboxConfig config{};
+  std::vector<blueprint::Mount> mounts{};
+  std::string runtime{};  // empty: the engine's default
+  std::string seccomp_profile{};
+  double host_cores = 1;  // the engine refuses more than it has
+  std::map<std::string, std::string> labels{};
+};
+
+// hearth-init with the harness. `confined` says what init shall check before anything runs.
+std::vector<std::string> init_command(const std::vector<std::string>& preload,
+                                      const std::vector<std::string>& writable,
+                                      const std::string& confined);
+// What init can check under `runtime`: gVisor's /proc tells less than the kernel's.
+std::string confinement_under(const std::string& runtime);
+
+boost::json::object container_body(const ContainerOrder& order);
+
+// The part of it that can be changed while it runs.
+boost::json::object limits_body(const blueprint::ResourceLimits& limits, double host_cores);
+
+// What the engine says of a container (GET /containers/ID/json) against what was ordered, in words;
+// empty when it is so. An engine that does not know a setting leaves it out without a word, and an
+// administrator may change a container that runs.
+std::vector<std::string> differences_of(const boost::json::value& inspected,
+                                        const ContainerOrder& order);
+
+// ConfigError if one of them would show the engine's socket to a sandbox: who has that is root.
+void refuse_engine_socket(const std::vector<blueprint::Mount>& mounts, const std::string& socket);
+
+}  // namespace hearth::docker

@@ -1,0 +1,132 @@
+#include "docker/container_spec.h"
+
+#include "base/error.h"
+
+#include <doctest/doctest.h>
+#include <boost/json.hpp>
+
+namespace hearth::docker {
+namespace {
+
+namespace json = boost::json;
+
+ContainerOrder order() {
+  ContainerOrder one;
+  one.image = "hearth-sandbox-box:abc";
+  one.config.name = "box";
+  one.seccomp_profile = "{}";
+  one.host_cores = 4;
+  return one;
+}
+
+json::value inspected(const ContainerOrder& wanted) {
+  json::object host = container_body(wanted).at("HostConfig").as_object();
+  host["Privileged"] = false;
+  host["CapAdd"] = nullptr;
+  return {{"State", {{"Running", true}, {"Paused", false}}},
+          {"HostConfig", std::move(host)},
+          {"NetworkSettings", {{"Networks", {{"none", json::object()}}}}}};
+}
+
+}  // namespace
+
+TEST_CASE("limits are the blueprint's, in the engine's units") {
+  blueprint::ResourceLimits limits;
+  limits.memory_mb = 100;
+  limits.cpu_quota = 1.5;
+  limits.pids_limit = 10;
+  const json::object body = limits_body(limits, 4);
+  CHECK(body.at("Memory") == json::value(100 << 20));
+  CHECK(body.at("MemorySwap") == json::value(-1));
+  CHECK(body.at("NanoCpus") == json::value(1'500'000'000));
+  CHECK(body.at("PidsLimit") == json::value(14));
+  // More cores than there are the engine refuses.
+  CHECK(limits_body(limits, 1).at("NanoCpus") == json::value(1'000'000'000));
+  limits.memory_swap_mb = 0;
+  CHECK(limits_body(limits, 4).at("MemorySwap") == json::value(100 << 20));
+  limits.memory_swap_mb = 150;
+  CHECK(limits_body(limits, 4).at("MemorySwap") == json::value(150 << 20));
+}
+
+TEST_CASE("an order has every protection") {
+  ContainerOrder wanted = order();
+  wanted.config.scratch_size_mb = 3;
+  wanted.config.preload = {"json"};
+  wanted.mounts = {{"/host/a", "/data/a", true}, {"/host/b", "/data/b", false}};
+  wanted.runtime = "crun";
+  wanted.labels = {{"k", "v"}};
+  const json::object body = container_body(wanted);
+  const json::object& host = body.at("HostConfig").as_object();
+  CHECK(body.at("User") == json::value("10001:10001"));
+  CHECK(body.at("Labels") == json::value({{"k", "v"}}));
+  CHECK(json::serialize(body.at("Entrypoint")) ==
+        R"(["/hearth/hearth-init","--confined","caps,no-new-privs,seccomp,user,read-only","--",)"
+        R"("python3","-s","-B","/hearth/executor_harness.py","--path","/hearth/packages",)"
+        R"("--preload","json","--writable","/data/b"])");
+  CHECK(host.at("ReadonlyRootfs") == json::value(true));
+  CHECK(json::serialize(host.at("CapDrop")) == R"(["ALL"])");
+  CHECK(json::serialize(host.at("SecurityOpt")) == R"(["no-new-privileges:true","seccomp={}"])");
+  CHECK(host.at("NetworkMode") == json::value("none"));
+  CHECK(host.at("Runtime") == json::value("crun"));
+  CHECK(host.at("Tmpfs").at("/workspace") ==
+        json::value("rw,exec,nosuid,nodev,size=3145728,nr_inodes=768,mode=0700,uid=10001,"
+                    "gid=10001"));
+  CHECK(host.at("Mounts").as_array().size() == 2);
+  CHECK(host.at("Mounts").at(0).at("ReadOnly") == json::value(true));
+  CHECK(host.at("Mounts").at(1).at("ReadOnly") == json::value(false));
+  CHECK_FALSE(container_body(order()).at("HostConfig").as_object().contains("Runtime"));
+  // No secret is in what everybody who may ask the engine can read.
+  for (const json::value& variable : body.at("Env").as_array())
+    CHECK(variable.as_string().find("SECRET") == json::string::npos);
+}
+
+TEST_CASE("what gVisor does not tell is not asked for") {
+  CHECK(confinement_under("runsc") == "caps,user");
+  CHECK(confinement_under("") == "caps,no-new-privs,seccomp,user,read-only");
+}
+
+TEST_CASE("a container that is not what was ordered is found out") {
+  const ContainerOrder wanted = order();
+  CHECK(differences_of(inspected(wanted), wanted).empty());
+  const auto changed = [&](const std::function<void(json::value&)>& change) {
+    json::value found = inspected(wanted);
+    change(found);
+    const std::vector<std::string> differences = differences_of(found, wanted);
+    return differences.size() == 1 ? differences.front() : std::to_string(differences.size());
+  };
+  const auto host = [&](const char* key, const json::value& value) {
+    return changed([&](json::value& found) { found.at("HostConfig").as_object()[key] = value; });
+  };
+  CHECK(host("ReadonlyRootfs", false) == "its root can be written to");
+  CHECK(host("CapDrop", nullptr) == "it keeps capabilities");
+  CHECK(host("CapAdd", json::array{"SYS_ADMIN"}) == "it was given capabilities");
+  CHECK(host("Privileged", true) == "it is privileged");
+  CHECK(host("SecurityOpt", json::array{"seccomp={}"}) == "programs may gain privileges");
+  CHECK(host("Memory", 0) == "its memory is not limited as wanted");
+  CHECK(host("PidsLimit", nullptr) == "its processes are not limited as wanted");
+  CHECK(host("NanoCpus", 0) == "its CPU is not limited as wanted");
+  CHECK(changed([](json::value& found) { found.at("State").as_object()["Paused"] = true; }) ==
+        "it does not run");
+  CHECK(changed([](json::value& found) {
+          found.at("NetworkSettings").at("Networks").as_object()["bridge"] = json::object();
+        }) == "it has a network");
+  CHECK(differences_of(nullptr, wanted).size() > 5);
+}
+
+TEST_CASE("no sandbox is shown the engine's socket") {
+  const auto refused = [](const std::string& source) {
+    try {
+      refuse_engine_socket({{source, "/data", true}}, "/srv/engine/docker.sock");
+      return false;
+    } catch (const Error&) {
+      return true;
+    }
+  };
+  for (const char* source : {"/", "/srv", "/srv/engine", "/srv/engine/docker.sock", "/var",
+                             "/var/run", "/run", "/var/run/docker.sock"})
+    CHECK_MESSAGE(refused(source), source);
+  for (const char* source : {"/srv/engineer", "/srv/engine/data", "/home", "/runner"})
+    CHECK_MESSAGE(!refused(source), source);
+}
+
+}  // namespace hearth::docker

@@ -1,0 +1,42 @@
+// docker/container_stream.h: the conversation with an attached container.
+#pragma once
+
+#include "channel/line_stream.h"
+#include "docker/http_connection.h"
+#include "docker/line_reader.h"
+
+#include <array>
+#include <functional>
+#include <string>
+
+namespace hearth::docker {
+
+class ContainerStream : public LineStream {
+ public:
+  // `at_end` is awaited before the end of the stream is told, unless it was we who hung up: who
+  // hears of it wants to know why.
+  using AtEnd = std::function<Task<>()>;
+  ContainerStream(HttpConnection::Hijacked connection, AtEnd at_end);
+
+  std::optional<wire::LineReader::Line> next() override;
+  Task<bool> fill() override;
+  bool inside_line() const override { return lines_.inside_line(); }
+  Task<> write(std::string_view bytes) override;
+
+  // Ends it at once: who waits in fill() is told. Without its host, init ends too.
+  void hang_up();
+  // What the container said last on standard error.
+  const std::string& last_words() const { return last_words_; }
+
+ private:
+  void keep_errors();
+
+  HttpConnection::Socket socket_;
+  AtEnd at_end_;
+  DockerLineReader lines_;
+  std::string last_words_;
+  bool hung_up_ = false;
+  std::array<char, std::size_t{64} << 10> chunk_;
+};
+
+}  // namespace hearth::docker

@@ -1,0 +1,163 @@
+#include "docker/docker_host.h"
+
+#include "base/id.h"
+#include "base/log.h"
+#include "docker/container_spec.h"
+#include "os/durable_files.h"
+#include "os/read_file.h"
+#include "seccomp/engine_profile.h"
+
+#include <boost/json.hpp>
+
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace hearth::docker {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr std::size_t most_id_bytes = 64;
+// To kill and remove a container takes a tenth of a second; many at once wait for each other.
+constexpr std::chrono::seconds removal_limit{30};
+
+// Of the installation: whoever has this state directory.
+std::string owner_of(const fs::path& directory) {
+  const fs::path file = directory / "owner";
+  std::error_code failed;
+  fs::create_directories(directory, failed);
+  if (failed) throw OsError("create " + directory.string(), failed.value());
+  if (!fs::exists(file)) {
+    try {
+      os::write_new_file(file, random_id(), 0644);
+    } catch (const OsError& error) {
+      if (error.code != EEXIST) throw;
+    }
+  }
+  return os::read_file(file, most_id_bytes);
+}
+
+std::string text_at(const json::value& object, std::string_view key) {
+  const json::object* members = object.if_object();
+  const json::value* found = members == nullptr ? nullptr : members->if_contains(key);
+  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+}
+
+std::string label_of(const json::value& one, std::string_view label) {
+  const json::object* members = one.if_object();
+  const json::value* labels = members == nullptr ? nullptr : members->if_contains("Labels");
+  return labels == nullptr ? std::string() : text_at(*labels, label);
+}
+
+}  // namespace
+
+std::string describe_engine(const EngineIdentity& identity, const json::value& info) {
+  std::string words = identity.version + " (API " + identity.api_version + ')';
+  if (const std::string version = text_at(info, "CgroupVersion"); !version.empty())
+    words += ", cgroups " + version;
+  if (const std::string driver = text_at(info, "Driver"); !driver.empty()) words += ", " + driver;
+  const json::object* facts = info.if_object();
+  const json::value* runtimes = facts == nullptr ? nullptr : facts->if_contains("Runtimes");
+  if (runtimes == nullptr || !runtimes->is_object()) return words;
+  std::string names;
+  for (const auto& one : runtimes->get_object())
+    if (!one.key().starts_with("io.containerd."))
+      names += (names.empty() ? "" : ", ") + std::string(one.key());
+  return words + ", runtimes " + names;
+}
+
+DockerHost::DockerHost(DockerHostOptions options)
+    : options_(std::move(options)),
+      client_(options_.address),
+      seccomp_profile_(seccomp::engine_profile()) {}
+
+DockerHost::~DockerHost() {
+  std::error_code ignored;
+  fs::remove(lock_of(instance_), ignored);
+}
+
+fs::path DockerHost::lock_of(const std::string& instance) const {
+  return options_.state_dir / "docker" / ("instance-" + instance);
+}
+
+std::map<std::string, std::string> DockerHost::labels(const std::string& sandbox) const {
+  return {{owner_label, owner_}, {instance_label, instance_}, {sandbox_label, sandbox}};
+}
+
+std::string DockerHost::unique_name() const {
+  return "hearth-" + instance_.substr(0, 8) + '-' + random_id();
+}
+
+Task<std::shared_ptr<DockerHost>> DockerHost::open(DockerHostOptions options) {
+  std::shared_ptr<DockerHost> host(new DockerHost(std::move(options)));
+  co_await host->look();
+  host->owner_ = owner_of(host->options_.state_dir / "docker");
+  host->instance_ = random_id();
+  host->alive_ = os::FileLock::try_acquire(host->lock_of(host->instance_));
+  co_await host->reconcile();
+  co_return host;
+}
+
+Task<> DockerHost::look() {
+  identity_ = co_await client_.ping();
+  const EngineAnswer info = co_await client_.call({.path = "/info"});
+  const json::object* facts = info.body.if_object();
+  if (facts == nullptr) throw EngineUnreachable("what answers is no Docker engine");
+  if (const json::value* count = facts->if_contains("NCPU"); count != nullptr && count->is_int64())
+    cores_ = static_cast<double>(count->get_int64());
+  if (options_.runtime.empty()) co_return;
+  const json::value* runtimes = facts->if_contains("Runtimes");
+  const json::object* known = runtimes == nullptr ? nullptr : runtimes->if_object();
+  if (known == nullptr || known->contains(options_.runtime)) co_return;
+  std::string names;
+  for (const auto& one : *known) names += (names.empty() ? "" : ", ") + std::string(one.key());
+  throw Error("the Docker engine has no runtime \"" + options_.runtime + "\"; it has " + names);
+}
+
+Task<> DockerHost::reconcile() {
+  const std::string filter = url_encode(json::serialize(
+      json::object{{"label", json::array{std::string(owner_label) + '=' + owner_}}}));
+  struct Kind {
+    const char* list;
+    const char* path;
+    const char* options;
+  };
+  std::set<std::string> living{instance_};
+  std::map<std::string, os::FileLock> dead;
+  const auto is_dead = [&](const std::string& instance) {
+    if (instance.empty() || living.contains(instance)) return false;
+    if (dead.contains(instance)) return true;
+    // Who lives holds his lock from before his first container to after his last.
+    std::optional<os::FileLock> lock = os::FileLock::try_acquire(lock_of(instance));
+    if (!lock) {
+      living.insert(instance);
+      return false;
+    }
+    dead.emplace(instance, std::move(*lock));
+    return true;
+  };
+  std::size_t removed = 0;
+  for (const Kind& kind : {Kind{"/containers/json?all=1&filters=", "/containers/", "?force=1&v=1"},
+                           Kind{"/networks?filters=", "/networks/", ""}}) {
+    const EngineAnswer found = co_await client_.call({.path = kind.list + filter});
+    const json::array* list = found.body.if_array();
+    if (list == nullptr) continue;
+    for (const json::value& one : *list) {
+      if (!is_dead(label_of(one, instance_label))) continue;
+      // 409: somebody else is removing it.
+      co_await client_.call({.method = "DELETE",
+                             .path = kind.path + text_at(one, "Id") + kind.options,
+                             .limit = removal_limit,
+                             .accepted = {404, 409}});
+      ++removed;
+    }
+  }
+  std::error_code ignored;
+  for (const auto& [instance, lock] : dead) fs::remove(lock_of(instance), ignored);
+  if (removed > 0)
+    log::info("removed what earlier processes left at the Docker engine", {{"count", removed}});
+}
+
+}  // namespace hearth::docker

@@ -1,0 +1,62 @@
+// docker/docker_host.h: an engine, and who we are to it. What all sources of one process share.
+#pragma once
+
+#include "docker/engine_client.h"
+#include "os/file_lock.h"
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace hearth::docker {
+
+struct DockerHostOptions {
+  EngineAddress address{};
+  std::string runtime{};  // runc, crun, runsc, ...; empty: the engine's default
+  std::filesystem::path
+      state_dir{};  // says which installation this is, and which of its processes live
+  std::chrono::milliseconds ready_limit{30'000};
+};
+
+class DockerHost {
+ public:
+  // Asks the engine, and removes what dead processes of this installation left there. Throws
+  // EngineUnreachable with advice, EngineError, OsError.
+  static Task<std::shared_ptr<DockerHost>> open(DockerHostOptions options);
+  ~DockerHost();
+  DockerHost(const DockerHost&) = delete;
+  DockerHost& operator=(const DockerHost&) = delete;
+
+  EngineClient& client() { return client_; }
+  const DockerHostOptions& options() const { return options_; }
+  const EngineIdentity& identity() const { return identity_; }
+  double cores() const { return cores_; }
+  const std::string& seccomp_profile() const { return seccomp_profile_; }
+
+  // On everything this process makes.
+  std::map<std::string, std::string> labels(const std::string& sandbox) const;
+  // For a new container.
+  std::string unique_name() const;
+
+ private:
+  explicit DockerHost(DockerHostOptions options);
+  Task<> look();
+  Task<> reconcile();
+  std::filesystem::path lock_of(const std::string& instance) const;
+
+  DockerHostOptions options_;
+  EngineClient client_;
+  EngineIdentity identity_;
+  double cores_ = 1;
+  std::string seccomp_profile_;
+  std::string owner_;
+  std::string instance_;
+  std::optional<os::FileLock> alive_;
+};
+
+// For `hearth doctor`: `20.10.24 (API 1.41), cgroups 1, overlay2, runtimes runc, runsc`.
+std::string describe_engine(const EngineIdentity& identity, const boost::json::value& info);
+
+}  // namespace hearth::docker

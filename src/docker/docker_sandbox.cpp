@@ -1,0 +1,75 @@
+#include "docker/docker_sandbox.h"
+
+#include <boost/json.hpp>
+
+#include <utility>
+
+namespace hearth::docker {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t short_id_digits = 12;
+
+std::uint64_t number_at(const json::value& value, std::initializer_list<std::string_view> path) {
+  const json::value* here = &value;
+  for (const std::string_view name : path) {
+    const json::object* object = here->if_object();
+    here = object == nullptr ? nullptr : object->if_contains(name);
+    if (here == nullptr) return 0;
+  }
+  return here->is_number() ? here->to_number<std::uint64_t>() : 0;
+}
+
+}  // namespace
+
+DockerSandbox::DockerSandbox(DockerSource& source, std::shared_ptr<Container> container,
+                             std::unique_ptr<ContainerStream> stream)
+    : source_(source),
+      container_(std::move(container)),
+      short_id_(container_->id.substr(0, short_id_digits)),
+      stream_(*stream),
+      channel_(std::unique_ptr<LineStream>(std::move(stream))) {}
+
+DockerSandbox::~DockerSandbox() { kill(); }
+
+// Two ways, of which one may fail: without its host init ends, and the engine removes by force.
+void DockerSandbox::kill() {
+  stream_.hang_up();
+  source_.bury(container_);
+}
+
+Task<backend::SandboxUsage> DockerSandbox::usage() const {
+  const EngineAnswer stats = co_await source_.host().client().call(
+      {.path = "/containers/" + container_->id + "/stats?stream=false&one-shot=true"});
+  backend::SandboxUsage usage;
+  usage.memory_bytes = number_at(stats.body, {"memory_stats", "usage"});
+  usage.cpu_seconds =
+      static_cast<double>(number_at(stats.body, {"cpu_stats", "cpu_usage", "total_usage"})) / 1e9;
+  co_return usage;
+}
+
+Task<> DockerSandbox::set_limits(blueprint::ResourceLimits limits) {
+  co_await source_.host().client().call({.method = "POST",
+                                         .path = "/containers/" + container_->id + "/update",
+                                         .body = limits_body(limits, source_.order().host_cores)});
+}
+
+Task<> DockerSandbox::check_posture() const {
+  const EngineAnswer found =
+      co_await source_.host().client().call({.path = "/containers/" + container_->id + "/json"});
+  const std::vector<std::string> differences = differences_of(found.body, source_.order());
+  if (differences.empty()) co_return;
+  std::string words = "the sandbox is not what was asked for: ";
+  for (std::size_t i = 0; i < differences.size(); ++i)
+    words += (i == 0 ? "" : "; ") + differences[i];
+  throw SpawnError(words, {});
+}
+
+Task<> DockerSandbox::probe() {
+  constexpr std::chrono::seconds limit(5);
+  co_await check_posture();
+  co_await channel_.ping(limit);
+}
+
+}  // namespace hearth::docker

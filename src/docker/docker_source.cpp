@@ -1,0 +1,232 @@
+#include "docker/docker_source.h"
+
+#include "async/within.h"
+#include "base/log.h"
+#include "docker/container_stream.h"
+#include "docker/docker_sandbox.h"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace hearth::docker {
+namespace {
+
+namespace json = boost::json;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds quick_limit{10};
+// From the end of a container's stream to what the engine knows of its end.
+constexpr std::chrono::seconds fate_limit{3};
+// A removal that takes longer is not waited for any more; it goes on.
+constexpr std::chrono::seconds removal_patience{10};
+constexpr std::chrono::milliseconds longest_pause{2000};
+// How long a container that was asked for and not seen may still appear.
+constexpr std::chrono::seconds late_birth{10};
+
+Task<> sleep(std::chrono::milliseconds time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+std::string why_not_ready(const Container& container, const std::string& last_words) {
+  if (container.out_of_memory) return "the sandbox's memory does not suffice for its start";
+  std::string why = "the sandbox ended before it was ready";
+  if (container.exit_code) why += " (exit code " + std::to_string(*container.exit_code) + ')';
+  if (last_words.empty()) return why;
+  why += ": " + last_words;
+  while (why.ends_with('\n')) why.pop_back();
+  return why;
+}
+
+std::string text_of(const json::value& value, std::string_view key) {
+  const json::object* object = value.if_object();
+  const json::value* found = object == nullptr ? nullptr : object->if_contains(key);
+  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+}
+
+}  // namespace
+
+// Removes a container that did not become a sandbox.
+class DockerSource::Birth {
+ public:
+  Birth(DockerSource& source, std::shared_ptr<Container> container)
+      : source_(source), container_(std::move(container)) {}
+  ~Birth() {
+    if (!is_done_) source_.bury(container_);
+  }
+  Birth(const Birth&) = delete;
+  Birth& operator=(const Birth&) = delete;
+  void done() { is_done_ = true; }
+
+ private:
+  DockerSource& source_;
+  std::shared_ptr<Container> container_;
+  bool is_done_ = false;
+};
+
+DockerSource::DockerSource(const asio::any_io_executor& executor, std::shared_ptr<DockerHost> host,
+                           std::string image, blueprint::SandboxConfig config,
+                           std::vector<blueprint::Mount> mounts)
+    : executor_(executor), host_(std::move(host)), background_(executor) {
+  refuse_engine_socket(mounts, host_->options().address.socket);
+  order_.image = std::move(image);
+  order_.runtime = host_->options().runtime;
+  order_.seccomp_profile = host_->seccomp_profile();
+  order_.host_cores = host_->cores();
+  order_.labels = host_->labels(config.name);
+  order_.config = std::move(config);
+  order_.mounts = std::move(mounts);
+}
+
+Task<std::unique_ptr<backend::Sandbox>> DockerSource::spawn() {
+  if (is_closed_) throw SpawnError("no more sandboxes are made", {});
+  auto container = std::make_shared<Container>(executor_, host_->unique_name());
+  try {
+    Birth birth(*this, container);
+    std::unique_ptr<backend::Sandbox> sandbox = co_await make(container);
+    birth.done();
+    co_return sandbox;
+  } catch (const EngineError& error) {
+    throw SpawnError(error.what(), {});
+  } catch (const EngineUnreachable& error) {
+    throw SpawnError(error.what(), {});
+  }
+}
+
+Task<> DockerSource::create(Container& container) {
+  container.is_uncertain = true;
+  try {
+    const EngineAnswer created =
+        co_await host_->client().call({.method = "POST",
+                                       .path = "/containers/create?name=" + container.name,
+                                       .body = container_body(order_),
+                                       .limit = host_->options().ready_limit});
+    container.id = text_of(created.body, "Id");
+  } catch (const EngineError&) {
+    container.is_uncertain = false;  // refused: there is none
+    throw;
+  }
+  container.is_uncertain = false;
+  if (container.id.empty()) throw EngineUnreachable("the Docker engine named no new container");
+}
+
+Task<std::unique_ptr<backend::Sandbox>> DockerSource::make(std::shared_ptr<Container> container) {
+  EngineClient& client = host_->client();
+  const std::chrono::milliseconds limit = host_->options().ready_limit;
+  co_await create(*container);
+  const std::string path = "/containers/" + container->id;
+  // Both before it starts: nothing that it says, and not its end, may be missed.
+  HttpConnection::Hijacked connection = co_await client.attach(container->id, quick_limit);
+  std::unique_ptr<HttpConnection> waiting = co_await client.begin(
+      {.method = "POST", .path = path + "/wait?condition=next-exit", .limit = quick_limit});
+  background_.start("watch a container", watch(container, std::move(waiting)));
+  auto stream = std::make_unique<ContainerStream>(std::move(connection), [container]() -> Task<> {
+    try {
+      co_await within(fate_limit, Container::ended(container));
+    } catch (const DeadlineExceeded&) {
+      container->note_ended();
+    }
+  });
+  ContainerStream& words = *stream;
+  auto sandbox = std::make_unique<DockerSandbox>(*this, container, std::move(stream));
+  co_await client.call({.method = "POST", .path = path + "/start", .limit = limit});
+  try {
+    co_await sandbox->channel().await_ready(limit);
+  } catch (const IncompleteRead&) {
+    throw SpawnError(why_not_ready(*container, words.last_words()), {});
+  }
+  co_await sandbox->check_posture();
+  co_return sandbox;
+}
+
+Task<> DockerSource::watch(std::shared_ptr<Container> container,
+                           std::unique_ptr<HttpConnection> waiting) {
+  struct AtTheEnd {
+    Container& container;
+    ~AtTheEnd() { container.note_ended(); }
+  } at_the_end{*container};
+  try {
+    std::array<char, 1024> chunk;  // NOLINT: filled by read_body
+    std::string body;
+    while (const std::size_t size = co_await waiting->read_body(chunk))
+      body.append(chunk.data(), size);
+    boost::system::error_code failed;
+    const json::value status = json::parse(body, failed);
+    if (const json::object* object = status.if_object())
+      if (const json::value* code = object->if_contains("StatusCode"))
+        container->exit_code = code->to_number<std::int64_t>();
+  } catch (const EngineUnreachable&) {  // NOLINT: the engine is gone, and with it the container
+  }
+  waiting.reset();
+  // We removed it: why it ended is no question.
+  if (!container->is_being_removed) co_await learn_fate(*container);
+}
+
+Task<> DockerSource::learn_fate(Container& container) try {
+  const EngineAnswer found = co_await host_->client().call(
+      {.path = "/containers/" + container.id + "/json", .limit = fate_limit, .accepted = {404}});
+  const json::object* object = found.body.if_object();
+  const json::value* state = object == nullptr ? nullptr : object->if_contains("State");
+  const json::object* members = state == nullptr ? nullptr : state->if_object();
+  const json::value* killed = members == nullptr ? nullptr : members->if_contains("OOMKilled");
+  container.out_of_memory = killed != nullptr && *killed == json::value(true);
+} catch (const Error& error) {
+  log::debug("why a container ended is not known",
+             {{"container", container.id}, {"error", error.what()}});
+}
+
+void DockerSource::bury(const std::shared_ptr<Container>& container) {
+  if (std::exchange(container->is_being_removed, true)) return;
+  background_.start("remove a container", remove(container));
+}
+
+// Whether there is none any more.
+Task<bool> DockerSource::try_to_remove(const Container& container) try {
+  const EngineAnswer answer =
+      co_await host_->client().call({.method = "DELETE",
+                                     .path = "/containers/" + container.name + "?force=1&v=1",
+                                     .limit = quick_limit,
+                                     .accepted = {404}});
+  co_return answer.status == 404 || answer.status < 300;
+} catch (const EngineError&) {
+  co_return false;  // 409: on its way; 500: busy devices and the like, which pass
+} catch (const EngineUnreachable&) {
+  co_return false;
+}
+
+Task<> DockerSource::remove(std::shared_ptr<Container> container) {
+  // To the end, even when its owner is in a hurry: what is not removed now stays.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  const steady_clock::time_point begun = steady_clock::now();
+  std::optional<steady_clock::time_point> gone_since;
+  std::chrono::milliseconds pause{100};
+  while (true) {
+    const bool is_gone = co_await try_to_remove(*container);
+    if (is_gone) container->note_ended();
+    if (is_gone && !gone_since) gone_since = steady_clock::now();
+    if (is_gone && (!container->is_uncertain || steady_clock::now() - *gone_since > late_birth))
+      co_return;
+    if (steady_clock::now() - begun > removal_patience) container->note_ended();
+    if (is_closed_ && !is_gone) {
+      log::warning("a container could not be removed; the next start will try again",
+                   {{"container", container->name}});
+      container->note_ended();
+      co_return;
+    }
+    co_await sleep(pause);
+    pause = std::min(pause * 2, longest_pause);
+  }
+}
+
+Task<> DockerSource::close() {
+  is_closed_ = true;
+  co_await background_.close();
+}
+
+}  // namespace hearth::docker

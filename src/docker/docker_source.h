@@ -1,0 +1,49 @@
+// docker/docker_source.h: sandboxes that are containers of one image.
+#pragma once
+
+#include "async/task_group.h"
+#include "backend/sandbox.h"
+#include "docker/container.h"
+#include "docker/container_spec.h"
+#include "docker/docker_host.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace hearth::docker {
+
+class DockerSource : public backend::SandboxSource {
+ public:
+  // `mounts` as the engine's machine sees them. Throws Error if one would show the engine's socket.
+  DockerSource(const asio::any_io_executor& executor, std::shared_ptr<DockerHost> host,
+               std::string image, blueprint::SandboxConfig config,
+               std::vector<blueprint::Mount> mounts);
+
+  Task<std::unique_ptr<backend::Sandbox>> spawn() override;
+  Task<> close() override;
+
+  DockerHost& host() { return *host_; }
+  const ContainerOrder& order() const { return order_; }
+
+  // Removes it, again and again until the engine has done it. Harmless when that is on its way.
+  void bury(const std::shared_ptr<Container>& container);
+
+ private:
+  class Birth;
+
+  Task<std::unique_ptr<backend::Sandbox>> make(std::shared_ptr<Container> container);
+  Task<> create(Container& container);
+  Task<> watch(std::shared_ptr<Container> container, std::unique_ptr<HttpConnection> waiting);
+  Task<> learn_fate(Container& container);
+  Task<> remove(std::shared_ptr<Container> container);
+  Task<bool> try_to_remove(const Container& container);
+
+  asio::any_io_executor executor_;
+  std::shared_ptr<DockerHost> host_;
+  ContainerOrder order_;
+  bool is_closed_ = false;
+  TaskGroup background_;
+};
+
+}  // namespace hearth::docker
