@@ -20,15 +20,20 @@ constexpr std::size_t most_program_bytes = std::size_t{64} << 20;
 constexpr std::size_t most_wheel_bytes = std::size_t{4} << 30;
 
 // Programs that help whoever has broken into a sandbox more than any script. Packages are installed
-// by then. apt knows what belongs to them; where it has been used, its lists and itself stay.
+// by then. What a name only links to goes with it if it is that program under another name (nc is
+// nc.openbsd), not if it is something else that can do it too (busybox).
 constexpr const char* remove_risky =
     R"(for program in curl wget gcc cc c++ g++ make nc netcat ncat; do \
-  path=$(command -v "$program" || true); \
-  [ -z "$path" ] && continue; \
-  real=$(readlink -f "$path"); \
-  package=$(dpkg -S "$real" 2>/dev/null | head -n 1 | cut -d : -f 1 || true); \
-  [ -n "$package" ] && DEBIAN_FRONTEND=noninteractive apt-get purge -y --allow-remove-essential "$package" >/dev/null 2>&1 || true; \
-  rm -f "$path" "$real"; \
+  while path=$(command -v "$program"); do \
+    real=$(readlink -f "$path"); \
+    case "${real##*/}" in *"$program"*) \
+      package=$(dpkg -S "$real" 2>/dev/null | head -n 1 | cut -d : -f 1); \
+      [ -z "$package" ] || DEBIAN_FRONTEND=noninteractive apt-get purge -y "$package" >/dev/null 2>&1 || true; \
+      rm -f "$real";; \
+    esac; \
+    rm -f "$path"; \
+    [ ! -e "$path" ] || break; \
+  done; \
 done)";
 
 constexpr const char* add_user = R"(if ! grep -q '^sandbox:' /etc/passwd; then \

@@ -1,0 +1,92 @@
+// What one use of a sandbox leaves for the next, on every backend: nothing.
+#include "tests/support/any_backend.h"
+
+#include <doctest/doctest.h>
+
+using namespace hearth;
+using namespace hearth::test;
+using execution::Verdict;
+
+#define ON_EVERY_BACKEND hearth::test::NativeBackend, hearth::test::DockerBackend
+
+namespace {
+
+constexpr std::chrono::seconds reset_limit(10);
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("a reset leaves neither files nor processes nor variables", Backend,
+                   ON_EVERY_BACKEND) {
+  Backend backend;
+  const std::unique_ptr<backend::Sandbox> sandbox = backend.spawn();
+  CHECK(backend
+            .run_in(*sandbox, R"(
+import os, subprocess
+left = 1
+for place in ("/workspace/a", "/tmp/b", "/dev/shm/c"):
+    open(place, "w").write("left")
+os.makedirs("/workspace/deep/er", 0o000)
+if os.fork() == 0:
+    os.setsid()
+    import time
+    time.sleep(600)
+)",
+                    20, wire::Mode::interactive)
+            .verdict == Verdict::ok);
+  CHECK(run_task(backend.loop(), sandbox->channel().reset(reset_limit)).clean);
+  const auto after = backend.run_in(*sandbox, R"(
+import os
+print([os.listdir(place) for place in ("/workspace", "/tmp", "/dev/shm")])
+print("left" in globals())
+print(sum(name.isdigit() for name in os.listdir("/proc")))
+)",
+                                    20, wire::Mode::interactive);
+  const auto fresh = backend.run(R"(
+import os
+print(sum(name.isdigit() for name in os.listdir("/proc")))
+)");
+  CHECK(after.stdout_text == "[[], [], []]\nFalse\n" + fresh.stdout_text);
+}
+
+TEST_CASE_TEMPLATE("files are put into the workspace and read there", Backend, ON_EVERY_BACKEND) {
+  Backend backend;
+  const std::unique_ptr<backend::Sandbox> sandbox = backend.spawn();
+  const std::string content = std::string("\0\xff", 2) + std::string(700'000, 'z');
+  run_task(backend.loop(),
+           sandbox->channel().write_file("in/put.bin", content, 0640, std::chrono::seconds(10)));
+  const auto result = backend.run_in(*sandbox, R"(
+import os
+data = open("in/put.bin", "rb").read()
+print(len(data), data[:3], oct(os.stat("in/put.bin").st_mode & 0o777))
+)");
+  CHECK(result.stdout_text == "700002 b'\\x00\\xffz' 0o640\n");
+}
+
+TEST_CASE_TEMPLATE("a plan's turn leaves no process behind it", Backend, ON_EVERY_BACKEND) {
+  Backend backend;
+  const std::unique_ptr<backend::Sandbox> sandbox = backend.spawn();
+  const std::string count = "import os; print(sum(name.isdigit() for name in os.listdir('/proc')))";
+  const std::string before = backend.run_in(*sandbox, count).stdout_text;
+  backend.run_in(*sandbox, R"(
+import os, time
+for _ in range(5):
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(600)
+)");
+  CHECK(backend.run_in(*sandbox, count).stdout_text == before);
+}
+
+TEST_CASE_TEMPLATE("two sandboxes share nothing that can be written", Backend, ON_EVERY_BACKEND) {
+  Backend backend;
+  const std::unique_ptr<backend::Sandbox> one = backend.spawn();
+  const std::unique_ptr<backend::Sandbox> two = backend.spawn();
+  backend.run_in(*one, R"(
+for place in ("/workspace/x", "/tmp/x", "/dev/shm/x"):
+    open(place, "w").write("x")
+)");
+  CHECK(backend
+            .run_in(*two,
+                    "import os; print([os.listdir(p) for p in ('/workspace', '/tmp', '/dev/shm')])")
+            .stdout_text == "[[], [], []]\n");
+}

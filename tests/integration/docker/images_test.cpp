@@ -1,0 +1,352 @@
+// Images of blueprints: the B rows about building, on the real engine.
+#include "builder/tar_archive.h"
+#include "docker/container_spec.h"
+#include "os/read_file.h"
+#include "tests/support/any_backend.h"
+#include "tests/support/docker_engine.h"
+#include "tests/support/python_packages.h"
+
+#include <doctest/doctest.h>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+
+#include <algorithm>
+#include <exception>
+
+using namespace hearth;
+using namespace hearth::test;
+namespace json = boost::json;
+
+namespace {
+
+struct Images {
+  Images() {
+    options.pip.find_links = {wheels()};
+    std::filesystem::create_directory(wheels());
+  }
+  ~Images() {
+    for (const std::string& tag : tags) remove_image(tag);
+  }
+
+  std::filesystem::path wheels() const { return place.path() / "wheels"; }
+  void add_sandbox(const std::string& name, std::vector<std::string> packages = {}) {
+    blueprint::SandboxConfig config = docker_config(name);
+    config.dependencies = std::move(packages);
+    registry.register_sandbox(config);
+  }
+  void add_tool(const std::string& name, const std::string& sandbox, std::string source,
+                std::vector<std::string> packages = {}) {
+    registry::Tool tool;
+    tool.config.name = name;
+    tool.config.sandboxes = {sandbox};
+    tool.config.packages = std::move(packages);
+    tool.source = std::move(source);
+    registry.register_tool(tool);
+  }
+  // By a new builder, as after a restart.
+  std::string ensure(const std::string& name) {
+    progress.clear();
+    builder::ImageBuilder builder(loop.get_executor(), registry, engine_address(), options);
+    std::string tag = run_task(loop, builder.ensure_sandbox(name, [this](const std::string& line) {
+      progress.push_back(line);
+    }));
+    tags.push_back(tag);
+    return tag;
+  }
+  builder::BuildError failure(const std::string& name) {
+    try {
+      ensure(name);
+    } catch (const builder::BuildError& error) {
+      return error;
+    }
+    FAIL("it was built");
+    return {"", ""};
+  }
+  bool was_built() const { return !progress.empty(); }
+
+  static json::value inspect(const std::string& tag) {
+    return call_engine({.path = "/images/" + tag + "/json"}).body;
+  }
+  // What a script in it prints.
+  std::string run(const std::string& tag, const std::string& sandbox, const std::string& script) {
+    auto host = run_task(loop, docker::DockerHost::open(docker_host_options(place.path())));
+    docker::DockerSource source(loop.get_executor(), host, tag, registry.sandbox(sandbox), {});
+    std::string text;
+    {
+      const auto one = run_task(loop, source.spawn());
+      execution::ScriptExecutor executor(one->channel(), execution::controls_of(*one));
+      wire::RunRequest request;
+      request.script = script;
+      const auto result = run_task(loop, executor.run(request));
+      INFO(result.stderr_text);
+      CHECK(result.verdict == execution::Verdict::ok);
+      text = result.stdout_text;
+    }
+    run_task(loop, source.close());
+    return text;
+  }
+
+  TemporaryDirectory place;
+  asio::io_context loop{1};
+  registry::ToolRegistry registry;
+  builder::ImageOptions options = image_options();
+  std::vector<std::string> progress;
+  std::vector<std::string> tags;
+};
+
+}  // namespace
+
+TEST_CASE("B2: built once, B3: under its checksum, B23: and found at the next start") {
+  Images images;
+  images.add_sandbox("once");
+  const std::string tag = images.ensure("once");
+  CHECK(tag == "hearth-sandbox-once:" + images.registry.sandbox_checksum("once"));
+  CHECK(images.was_built());
+  CHECK(images.ensure("once") == tag);
+  CHECK_FALSE(images.was_built());
+  images.options.prefix = "mine/of-";
+  CHECK(images.ensure("once") == "mine/of-once:" + images.registry.sandbox_checksum("once"));
+}
+
+TEST_CASE("B2: an image whose recipe has changed is stale") {
+  Images images;
+  images.add_sandbox("stale");
+  const std::string tag = images.ensure("stale");
+  const json::value before = images.inspect(tag).at("Id");
+  // Another version of Hearth.
+  images.place.write("harness.py",
+                     os::read_file(images.options.programs.harness, 1 << 20) + "\n# newer\n");
+  images.options.programs.harness = images.place.path() / "harness.py";
+  CHECK(images.ensure("stale") == tag);
+  CHECK(images.was_built());
+  CHECK(images.inspect(tag).at("Id") != before);
+}
+
+TEST_CASE("B4: a changed tool or package is another image, B5: beside the old one") {
+  Images before;
+  before.add_sandbox("box");
+  before.add_tool("t", "box", "def f(): return 1\n");
+  const std::string one = before.ensure("box");
+  Images after;
+  after.add_sandbox("box");
+  after.add_tool("t", "box", "def f(): return 2\n");
+  const std::string two = after.ensure("box");
+  CHECK(one != two);
+  CHECK(before.run(one, "box", "print(f())") == "1\n");
+  CHECK(after.run(two, "box", "print(f())") == "2\n");
+  CHECK(after.ensure("box") == two);
+  CHECK_FALSE(after.was_built());
+}
+
+TEST_CASE("B6: what is built is small and hardened, B7: for the user sandbox, B12: around init") {
+  Images images;
+  images.add_sandbox("plain");
+  const json::value found = images.inspect(images.ensure("plain"));
+  const json::value& config = found.at("Config");
+  CHECK(config.at("User") == json::value("sandbox"));
+  CHECK(config.at("WorkingDir") == json::value("/workspace"));
+  const std::string entrypoint = json::serialize(config.at("Entrypoint"));
+  CHECK(entrypoint.find("/hearth/hearth-init") != std::string::npos);
+  CHECK(entrypoint.find("/hearth/executor_harness.py") != std::string::npos);
+  CHECK(images.run(images.ensure("plain"), "plain", R"(
+import os, pwd
+print(pwd.getpwuid(os.getuid()).pw_name, os.getuid() == os.geteuid() == 10001)
+)") == "sandbox True\n");
+}
+
+TEST_CASE("B8: B9: risky programs are gone, and packages work, B10: of blueprint and tools") {
+  Images images;
+  write_wheel(images.wheels(), "ours", "ANSWER = 42\n");
+  write_wheel(images.wheels(), "theirs", "QUESTION = 6 * 9\n");
+  images.add_sandbox("risky", {"ours"});
+  images.add_tool("tool", "risky", "import theirs\ndef ask(): return theirs.QUESTION\n",
+                  {"theirs"});
+  const std::string tag = images.ensure("risky");
+  CHECK(images.run(tag, "risky", R"(
+import shutil, importlib.metadata, ours, errno
+print([name for name in ("curl", "wget", "gcc", "cc", "make", "nc", "netcat", "ncat") if shutil.which(name)])
+print(sorted(d.metadata["Name"] for d in importlib.metadata.distributions(path=["/hearth/packages"])))
+print(ours.ANSWER, ask())
+try: open("/hearth/packages/x", "w")
+except OSError as error: print(errno.errorcode[error.errno])
+)") == "[]\n['ours', 'theirs']\n42 54\nEROFS\n");
+}
+
+TEST_CASE("B9: programs that the base image has are removed from ours") {
+  Images images;
+  // wget, make and nc from nowhere: links that answer.
+  builder::TarArchive tar;
+  tar.add_file("Dockerfile",
+               "FROM python:3.11-slim\nRUN for p in curl wget gcc make nc netcat; do ln -s "
+               "/bin/true /usr/local/bin/$p; done\n");
+  asio::io_context loop(1);
+  docker::EngineClient client(engine_address());
+  run_task(loop, client.stream({.method = "POST",
+                                .path = "/build?t=hearth-test-risky:1&networkmode=none",
+                                .limit = std::chrono::seconds(120)},
+                               {"application/x-tar", tar.finish()}, [](std::string_view) {}));
+  images.tags.emplace_back("hearth-test-risky:1");
+  images.options.base_image = "hearth-test-risky:1";
+  images.add_sandbox("cleaned");
+  CHECK(images.run(images.ensure("cleaned"), "cleaned", R"(
+import os, shutil
+print([name for name in ("curl", "wget", "gcc", "make", "nc", "netcat") if shutil.which(name)])
+print(os.path.exists("/bin/true") or "true went with them")
+)") == "[]\nTrue\n");
+}
+
+TEST_CASE("B11: nothing of a build stays: no wheels, no credentials, no layers") {
+  Images images;
+  write_wheel(images.wheels(), "tiny", "ANSWER = 42\n");
+  images.options.netrc = "machine example.org login me password hush-hush\n";
+  images.add_sandbox("traces", {"tiny"});
+  const std::string tag = images.ensure("traces");
+  CHECK(images_with(builder::image_stage_label).empty());
+  const json::value history = call_engine({.path = "/images/" + tag + "/history"}).body;
+  CHECK(json::serialize(history).find("hush") == std::string::npos);
+  CHECK(images.run(tag, "traces", "import os; print(os.path.exists('/build'))") == "False\n");
+}
+
+TEST_CASE("B13: tool sources are under /tools") {
+  Images images;
+  images.add_sandbox("tools");
+  images.add_tool("one", "tools", "def f(): pass\n");
+  images.add_tool("two", "tools", "def g(): pass\n");
+  CHECK(images.run(images.ensure("tools"), "tools",
+                   "import os; print(sorted(n for n in os.listdir('/tools') if n[0] != '_'))") ==
+        "['one.py', 'two.py']\n");
+}
+
+TEST_CASE("B14: what pip could not do is in the error, whole") {
+  Images images;
+  write_wheel(images.wheels(), "numbers_lib", "x = 1\n");
+  SUBCASE("a misspelt name") {
+    images.add_sandbox("misspelt", {"nubmers-lib"});
+    const builder::BuildError error = images.failure("misspelt");
+    CHECK(std::string(error.what()).find("nubmers-lib") != std::string::npos);
+    CHECK(error.log.find("No matching distribution found for nubmers-lib") != std::string::npos);
+    CHECK(std::find(images.progress.begin(), images.progress.end(), "") == images.progress.end());
+  }
+  SUBCASE("a native dependency that is not there") {
+    run_python(R"(
+import io, sys, tarfile
+with tarfile.open(sys.argv[1] + "/needs_c-1.0.tar.gz", "w:gz") as tar:
+    def add(name, text):
+        info = tarfile.TarInfo("needs_c-1.0/" + name)
+        info.size = len(text)
+        tar.addfile(info, io.BytesIO(text.encode()))
+    add("PKG-INFO", "Metadata-Version: 2.1\nName: needs_c\nVersion: 1.0\n")
+    add("pyproject.toml", '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n')
+    add("backend.py", 'import subprocess\ndef build_wheel(*a, **k):\n    subprocess.run(["gcc", "-lnothing", "x.c"], check=True)\n')
+)",
+               {images.wheels()});
+    images.add_sandbox("native-dep", {"needs-c"});
+    const builder::BuildError error = images.failure("native-dep");
+    CHECK_MESSAGE(error.log.find("gcc") != std::string::npos, error.log);
+  }
+  CHECK(images_with(builder::image_stage_label).empty());
+}
+
+TEST_CASE("B14: a base image that does not exist is a build error") {
+  Images images;
+  images.options.base_image = "hearth.invalid/no/such-image:1";
+  images.add_sandbox("baseless");
+  CHECK(std::string(images.failure("baseless").what()).find("no/such-image") != std::string::npos);
+}
+
+TEST_CASE("B15: a name that is not registered is refused") {
+  Images images;
+  CHECK_THROWS_AS(images.ensure("x"), registry::UnknownSandbox);
+}
+
+TEST_CASE("B25: ten who ask at once get one build") {
+  Images images;
+  images.add_sandbox("crowd");
+  builder::ImageBuilder builder(images.loop.get_executor(), images.registry, engine_address(),
+                                images.options);
+  int done = 0;
+  std::vector<std::string> begun;
+  for (int i = 0; i < 10; ++i)
+    asio::co_spawn(images.loop,
+                   builder.ensure_sandbox("crowd",
+                                          [&, i](const std::string& line) {
+                                            if (i == 0) begun.push_back(line);
+                                          }),
+                   [&](const std::exception_ptr& failure, const std::string& tag) {
+                     CHECK_FALSE(failure);
+                     images.tags.push_back(tag);
+                     ++done;
+                   });
+  while (done < 10) images.loop.run_one();
+  CHECK(std::count_if(begun.begin(), begun.end(), [](const std::string& line) {
+          return line.starts_with("Successfully tagged");
+        }) == 1);
+}
+
+TEST_CASE("B26: an interrupted build leaves nothing that looks like an image") {
+  Images images;
+  write_wheel(images.wheels(), "quick", "x = 1\n");
+  images.add_sandbox("halted", {"quick"});
+  {
+    builder::ImageBuilder builder(images.loop.get_executor(), images.registry, engine_address(),
+                                  images.options);
+    asio::cancellation_signal give_up;
+    bool ended = false;
+    bool has_failed = false;
+    asio::co_spawn(images.loop,
+                   builder.ensure_sandbox("halted",
+                                          [&](const std::string& line) {
+                                            if (line.find("pip") != std::string::npos)
+                                              give_up.emit(asio::cancellation_type::terminal);
+                                          }),
+                   asio::bind_cancellation_slot(
+                       give_up.slot(), [&](const std::exception_ptr& failure, const std::string&) {
+                         has_failed = static_cast<bool>(failure);
+                         ended = true;
+                       }));
+    while (!ended) images.loop.run_one();
+    CHECK(has_failed);
+  }
+  const std::string tag = "hearth-sandbox-halted:" + images.registry.sandbox_checksum("halted");
+  CHECK(call_engine({.path = "/images/" + tag + "/json", .accepted = {404}}).status == 404);
+  CHECK(images.ensure("halted") == tag);
+  CHECK(images.run(tag, "halted", "import quick; print(quick.x)") == "1\n");
+}
+
+TEST_CASE("old versions stay while they are used, and are pruned when nobody does") {
+  Images old;
+  old.add_sandbox("versions");
+  old.add_tool("v", "versions", "def v(): return 1\n");
+  const std::string one = old.ensure("versions");
+  Images current;
+  current.add_sandbox("versions");
+  current.add_tool("v", "versions", "def v(): return 2\n");
+  const std::string two = current.ensure("versions");
+  builder::ImageBuilder builder(current.loop.get_executor(), current.registry, engine_address(),
+                                current.options);
+  const auto find = [&](const std::string& tag) {
+    const auto all = run_task(current.loop, builder.list());
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const builder::Built& image) { return image.name == tag; });
+    return found == all.end() ? builder::Built{} : *found;
+  };
+  {
+    auto host = run_task(old.loop, docker::DockerHost::open(docker_host_options(old.place.path())));
+    docker::DockerSource source(old.loop.get_executor(), host, one,
+                                old.registry.sandbox("versions"), {});
+    const auto user = run_task(old.loop, source.spawn());
+    CHECK(find(one).is_in_use);
+    CHECK_FALSE(find(one).is_wanted);
+    run_task(current.loop, builder.prune());
+    CHECK(find(one).name == one);
+    user->kill();
+    run_task(old.loop, source.close());
+  }
+  const auto removed = run_task(current.loop, builder.prune());
+  CHECK(std::find(removed.begin(), removed.end(), one) != removed.end());
+  CHECK(find(one).name.empty());
+  CHECK(find(two).is_wanted);
+  CHECK(find(two).sandbox == "versions");
+  CHECK(find(two).size_bytes > 1'000'000);
+}

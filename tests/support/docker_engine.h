@@ -1,0 +1,34 @@
+// tests/support/docker_engine.h: the engine that scripts/docker-engine started for the tests.
+#pragma once
+
+#include "builder/image_builder.h"
+#include "docker/docker_host.h"
+#include "docker/engine_client.h"
+#include "tests/support/temporary_directory.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace hearth::test {
+
+docker::EngineAddress engine_address();
+builder::ImageOptions image_options();
+docker::DockerHostOptions docker_host_options(const std::filesystem::path& state_dir);
+
+// For blueprints of tests: the Python of the image that takes the place of python:3.11-slim.
+blueprint::SandboxConfig docker_config(const std::string& name = "default",
+                                       std::int64_t pool_size = 1);
+
+// One call on a loop of its own.
+docker::EngineAnswer call_engine(docker::EngineCall call,
+                                 const docker::EngineAddress& engine = engine_address());
+// What `docker ps -a --filter label=...` lists: containers in any state, whole objects.
+boost::json::array containers_with(const std::string& label,
+                                   const docker::EngineAddress& engine = engine_address());
+boost::json::array images_with(const std::string& label);
+void remove_image(const std::string& name);
+
+}  // namespace hearth::test
