@@ -1,6 +1,9 @@
 // A sandbox's network may have been another's, but only if that one never used it.
+#include "os/unique_fd.h"
 #include "tests/support/host_view.h"
 #include "tests/support/in_sandbox.h"
+
+#include <fcntl.h>
 
 #include <algorithm>
 #include <vector>
@@ -14,14 +17,22 @@ std::string network_of(NativeSandboxes& sandboxes, backend::Sandbox& sandbox) {
   return printed(sandboxes, sandbox, "import os\nprint(os.readlink('/proc/self/ns/net'))");
 }
 
+struct Network {
+  std::string name;
+  os::UniqueFd handle;  // while it is open the kernel gives the name to no other
+};
+
 // Runs `script` in a sandbox and destroys it; which network it had.
-std::string used_network(NativeSandboxes& sandboxes, const std::string& script) {
+Network used_network(NativeSandboxes& sandboxes, const std::string& script) {
   const auto sandbox = sandboxes.spawn();
-  std::string name = network_of(sandboxes, *sandbox);
+  const std::string path = "/proc/" + std::to_string(init_of(*sandbox)) + "/ns/net";
+  Network network{network_of(sandboxes, *sandbox),
+                  os::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC))};
+  REQUIRE(network.handle);
   printed(sandboxes, *sandbox, script);
   sandbox->kill();
   run_task(sandboxes.loop(), sandbox->exited());
-  return name;
+  return network;
 }
 
 // Networks of sandboxes that live at the same time, as many as it takes until `wanted` is among
@@ -49,7 +60,7 @@ void check_is_not_given_to_another(const std::string& script) {
   CAPTURE(script);
   NativeSandboxes sandboxes;
   const auto held = sandboxes.spawn();  // so that two networks are needed
-  const std::string touched = used_network(sandboxes, script);
+  const Network touched = used_network(sandboxes, script);
   std::string untouched;
   {
     // Alive together, so that it has another network; buried later.
@@ -57,17 +68,17 @@ void check_is_not_given_to_another(const std::string& script) {
     untouched = network_of(sandboxes, *neighbour);
     printed(sandboxes, *neighbour, unused);
   }
-  REQUIRE(untouched != touched);
+  REQUIRE(untouched != touched.name);
   const std::vector<std::string> networks = networks_until(sandboxes, untouched);
   CHECK(contains(networks, untouched));
-  CHECK_FALSE(contains(networks, touched));
+  CHECK_FALSE(contains(networks, touched.name));
 }
 
 }  // namespace
 
 TEST_CASE("a network that was never used is given to another sandbox, and works there") {
   NativeSandboxes sandboxes;
-  const std::string first = used_network(sandboxes, unused);
+  const std::string first = used_network(sandboxes, unused).name;
   CHECK(contains(networks_until(sandboxes, first), first));
   CHECK(printed(sandboxes, R"py(
 import socket
