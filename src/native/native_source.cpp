@@ -1,5 +1,6 @@
 #include "native/native_source.h"
 
+#include "async/shielded.h"
 #include "async/within.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -152,14 +153,12 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   request.has_network = network ? 1 : 0;
   if (network) fds.push_back(network.get());
   for (const os::UniqueFd& file : joining) fds.push_back(file.get());
-  // Whoever loses interest meanwhile gets it all the same: what is forked must have an owner, or
-  // its user and its cgroup would be free before it has ended.
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   {
     const Watchdog watchdog(executor_, host_->ready_limit, parts.zygote);
-    parts.pidfd = co_await parts.zygote->fork_sandbox(request, fds);
+    // Whoever loses interest meanwhile gets it all the same: what is forked must have an owner, or
+    // its user and its cgroup would be free before it has ended.
+    parts.pidfd = co_await shielded(parts.zygote->fork_sandbox(request, fds));
   }
-  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
   stream.theirs.reset();
   auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, id, std::move(stream.ours),
                                                  std::move(parts));
