@@ -4,6 +4,8 @@
 #include "async/task.h"
 #include "base/error.h"
 
+#include <boost/asio/steady_timer.hpp>
+
 #include <chrono>
 
 namespace hearth {
@@ -17,5 +19,9 @@ struct DeadlineExceeded : Error {
 // What `work` throws is thrown here. Results go where `work` puts them: what it gathered before the
 // limit is often worth keeping.
 Task<> within(std::chrono::nanoseconds limit, Task<> work);
+
+// The same, without a limit but until `bell` rings: expires, or is cancelled as those are that
+// never expire. Then only what `work` throws tells that it was cancelled.
+Task<> until(asio::steady_timer& bell, Task<> work);
 
 }  // namespace hearth

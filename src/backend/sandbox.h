@@ -55,6 +55,10 @@ class SandboxSource {
   // be on their way at once.
   virtual Task<std::unique_ptr<Sandbox>> spawn() = 0;
 
+  // Ends at once what a spawn can hang in where it cannot be cancelled: none succeeds from now on.
+  // Sandboxes may die with it. close() must follow.
+  virtual void stop() {}
+
   // Ends what is needed to make more, and waits until all that was destroyed is gone. Sandboxes
   // still alive die. Must be called before the destructor.
   virtual Task<> close() = 0;

@@ -5,9 +5,11 @@
 #include "launcher/root.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,8 +44,11 @@ void close_all_but(std::vector<int> kept) {
   ::close_range(first, ~0U, 0);
 }
 
-[[noreturn]] void become_zygote(Options& options) try {
+[[noreturn]] void become_zygote(Options& options, int launcher) try {
   die_with_parent();
+  // It may have died before we asked, and in this namespace its number is 0 either way.
+  pollfd parent{launcher, POLLIN, 0};
+  if (::poll(&parent, 1, 0) != 0) std::_Exit(1);
   enter_root();
   for (const int fd : options.kept_fds) ::fcntl(fd, F_SETFD, 0);
   std::vector<char*> command = pointers(options.command);
@@ -76,9 +81,11 @@ int launch(Options& options) {
   die_with_parent();
   // It may have died before we asked. (In the new pid namespace only our children are.)
   if (::getppid() != parent) return 1;
+  const int self = static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0));
+  if (self < 0) throw OsError("pidfd_open");
   const pid_t zygote = ::fork();
   if (zygote < 0) throw OsError("fork");
-  if (zygote == 0) become_zygote(options);
+  if (zygote == 0) become_zygote(options, self);
   return wait_for(zygote);
 }
 

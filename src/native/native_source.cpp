@@ -82,6 +82,20 @@ os::UniqueFd network_of(int pidfd) {
 
 }  // namespace
 
+class NativeSource::Spawning {
+ public:
+  explicit Spawning(NativeSource& source) : source_(source) { ++source_.spawning_; }
+  Spawning(const Spawning&) = delete;
+  Spawning& operator=(const Spawning&) = delete;
+  ~Spawning() {
+    --source_.spawning_;
+    source_.spawn_ended_.cancel();
+  }
+
+ private:
+  NativeSource& source_;
+};
+
 NativeSource::NativeSource(const asio::any_io_executor& executor,
                            std::shared_ptr<const NativeHost> host, blueprint::SandboxConfig config,
                            Environment environment)
@@ -89,14 +103,19 @@ NativeSource::NativeSource(const asio::any_io_executor& executor,
       host_(std::move(host)),
       config_(std::move(config)),
       environment_(std::move(environment)),
+      spawn_ended_(executor, asio::steady_timer::time_point::max()),
       background_(executor) {}
 
 NativeSource::~NativeSource() = default;
 
-Task<> NativeSource::start() { co_await running_zygote(); }
+Task<> NativeSource::start() {
+  const Spawning counted(*this);
+  co_await running_zygote();
+}
 
 Task<std::shared_ptr<Zygote>> NativeSource::running_zygote() {
   const Mutex::Lock lock = co_await starting_.lock();
+  if (is_stopped_) throw SpawnError("no more sandboxes are made here: the source is closed", {});
   if (zygote_ && zygote_->alive()) co_return zygote_;
   zygote_.reset();
   const std::optional<UidRange> uids =
@@ -104,6 +123,7 @@ Task<std::shared_ptr<Zygote>> NativeSource::running_zygote() {
   const LaunchPlan plan = launch_plan(environment_, host_->programs, uids, this_machine());
   const auto starting =
       std::make_shared<Zygote>(executor_, host_->programs, plan, host_->seccomp_filter.get());
+  loading_ = starting;
   background_.start("drain a zygote's output", starting->drain_output());
   try {
     co_await within(load_limit, starting->ready());
@@ -128,10 +148,12 @@ wire::SpawnRequest NativeSource::request_for(uid_t uid) const {
 }
 
 Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn() {
+  const Spawning counted(*this);
   const std::shared_ptr<Zygote> zygote = co_await running_zygote();
   try {
     co_return co_await spawn_from(zygote);
   } catch (const ZygoteEnded&) {
+    if (is_stopped_) throw;
     log::warning("a zygote has ended and is started again", {});
   }
   // Only once: a second one that ends has its reasons.
@@ -200,16 +222,23 @@ void NativeSource::check_posture(const NativeSandbox& sandbox) const {
 }
 
 void NativeSource::bury(Remains remains) {
-  // Its zygote has ended, and so has it.
+  // Its zygote ended long ago, and so did it.
   if (is_closed_) return;
   background_.start("clear a sandbox away", wait_and_clear(std::move(remains)));
 }
 
+void NativeSource::stop() {
+  is_stopped_ = true;
+  // With its zygote every sandbox ends, and so does the wait for one.
+  if (const std::shared_ptr<Zygote> loading = loading_.lock()) loading->end();
+  zygote_.reset();
+}
+
 Task<> NativeSource::close() {
-  // With its zygote every sandbox ends.
-  is_closed_ = true;
-  if (zygote_) std::exchange(zygote_, nullptr)->end();
+  stop();
+  while (spawning_ > 0) co_await spawn_ended_.async_wait(asio::as_tuple(asio::use_awaitable));
   co_await background_.close();
+  is_closed_ = true;
 }
 
 }  // namespace hearth::native

@@ -8,7 +8,10 @@
 #include "native/uid_range.h"
 #include "native/zygote.h"
 
+#include <boost/asio/steady_timer.hpp>
+
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -56,6 +59,8 @@ class NativeSource : public backend::SandboxSource {
 
   Task<> start();
   Task<std::unique_ptr<backend::Sandbox>> spawn() override;
+  void stop() override;
+  // Spawns on their way fail, and are waited for.
   Task<> close() override;
 
   // Waits for the end of what a destroyed sandbox was, and clears it away.
@@ -72,6 +77,8 @@ class NativeSource : public backend::SandboxSource {
   void check_posture(const NativeSandbox& sandbox) const;
 
  private:
+  class Spawning;  // one that close() waits for
+
   Task<std::shared_ptr<Zygote>> running_zygote();
   Task<std::unique_ptr<backend::Sandbox>> spawn_from(std::shared_ptr<Zygote> zygote);
   wire::SpawnRequest request_for(uid_t uid) const;
@@ -82,6 +89,10 @@ class NativeSource : public backend::SandboxSource {
   Environment environment_;
   std::shared_ptr<Zygote> zygote_;
   Mutex starting_;
+  std::weak_ptr<Zygote> loading_;  // or loaded by now
+  std::size_t spawning_ = 0;
+  asio::steady_timer spawn_ended_;  // never expires; cancelled whenever one has
+  bool is_stopped_ = false;         // nothing new, and all there is ends
   bool is_closed_ = false;
   TaskGroup background_;
 };

@@ -204,6 +204,7 @@ Task<> Fleet::close() {
   fresh_.clear();
   used_.clear();
   used_count_ = 0;
+  source_->stop();
   co_await background_.close();
   // Who has a lease holds the shell of a sandbox that has ended.
   all_.clear();

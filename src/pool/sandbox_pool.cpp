@@ -32,6 +32,7 @@ SandboxPool::SandboxPool(const asio::any_io_executor& executor,
       clock_(clock != nullptr ? *clock : own_clock_),
       budget_(std::make_shared<MemoryBudget>(
           options_.memory_budget_bytes.value_or(default_memory_budget_bytes()))),
+      shutting_down_(executor, asio::steady_timer::time_point::max()),
       ending_(executor) {
   budget_->on_freed([this] {
     for (const auto& [name, entry] : fleets_) entry.fleet->pump();
@@ -105,14 +106,19 @@ void SandboxPool::reserve_memory_for(const std::vector<std::string>& names) {
 
 Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
                               std::map<std::string, Entry>& started) {
-  backend::SourceFactory::OnProgress on_line;
-  if (on_progress) on_line = [&](const std::string& line) { on_progress(name, line); };
-  std::shared_ptr<backend::SandboxSource> source =
-      co_await sources_.open(name, mounts_of(name), on_line);
+  std::shared_ptr<backend::SandboxSource> source;
+  std::exception_ptr failure;
+  try {
+    // It may take minutes, and more if what is loaded hangs.
+    co_await until(shutting_down_, open_source(name, std::move(on_progress), source));
+  } catch (...) {
+    failure = std::current_exception();
+  }
   if (is_shut_down_) {  // meanwhile
-    co_await source->close();
+    if (source) co_await source->close();
     throw PoolClosed("the pool is shut down");
   }
+  if (failure) std::rethrow_exception(failure);
   Entry entry;
   entry.fleet = std::make_shared<Fleet>(executor_, registry_.sandbox(name), fleet_options(),
                                         std::move(source), budget_, clock_);
@@ -120,6 +126,13 @@ Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
   started.emplace(name, entry);
   fleets_.emplace(name, entry);
   entry.fleet->start();
+}
+
+Task<> SandboxPool::open_source(std::string name, OnProgress on_progress,
+                                std::shared_ptr<backend::SandboxSource>& source) {
+  backend::SourceFactory::OnProgress on_line;
+  if (on_progress) on_line = [&](const std::string& line) { on_progress(name, line); };
+  source = co_await sources_.open(name, mounts_of(name), on_line);
 }
 
 FleetOptions SandboxPool::fleet_options() const {
@@ -161,7 +174,9 @@ Task<> SandboxPool::shutdown(std::chrono::milliseconds drain) {
   std::vector<std::shared_ptr<Fleet>> fleets;
   for (const auto& [name, entry] : fleets_) fleets.push_back(entry.fleet);
   for (const std::shared_ptr<Fleet>& fleet : fleets) fleet->refuse();
-  if (!std::exchange(is_shut_down_, true) && drain.count() > 0) {
+  const bool is_first = !std::exchange(is_shut_down_, true);
+  shutting_down_.cancel();
+  if (is_first && drain.count() > 0) {
     try {
       co_await within(drain, wait_for_leases(fleets));
     } catch (const DeadlineExceeded&) {

@@ -76,6 +76,8 @@ class SandboxPool {
   std::vector<std::string> not_started(std::vector<std::string> names) const;
   void reserve_memory_for(const std::vector<std::string>& names);
   Task<> start_one(std::string name, OnProgress on_progress, std::map<std::string, Entry>& started);
+  Task<> open_source(std::string name, OnProgress on_progress,
+                     std::shared_ptr<backend::SandboxSource>& source);
   FleetOptions fleet_options() const;
   std::vector<std::string> secret_names(const std::string& sandbox) const;
   std::vector<blueprint::Mount> mounts_of(const std::string& sandbox) const;
@@ -91,6 +93,7 @@ class SandboxPool {
   std::vector<MemoryBudget::Share> idle_memory_;
   std::map<std::string, Entry> fleets_;
   bool is_shut_down_ = false;
+  asio::steady_timer shutting_down_;  // never expires; cancelled when it begins
   Mutex starting_;
   TaskGroup ending_;
 };

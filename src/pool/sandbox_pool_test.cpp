@@ -306,53 +306,6 @@ TEST_CASE("a sandbox that ended while idle is never handed out") {
   CHECK(fixture.backend.find(id) == nullptr);
 }
 
-TEST_CASE("P36: shutdown ends all, the leased and the half made too, and may be repeated") {
-  PoolFixture fixture(2);
-  fixture.startup();
-  Lease leased = fixture.checkout();
-  fixture.backend.holds_spawns = true;
-  const Lease second = fixture.checkout();
-  const auto making = fixture.begin_checkout();
-  CHECK(fixture.stats().spawning == 1);
-  fixture.run(fixture.pool->shutdown());
-  CHECK(fixture.backend.alive.empty());
-  CHECK(fixture.backend.spawning == 0);
-  CHECK(fixture.backend.closed == 1);
-  fixture.settle();
-  CHECK(making->failed_with<PoolClosed>());
-  fixture.run(fixture.pool->shutdown());
-  CHECK(fixture.backend.closed == 1);
-}
-
-TEST_CASE("shutdown waits for leases as long as it was told to, and no longer") {
-  PoolFixture fixture(1);
-  fixture.startup();
-  std::optional<Lease> lease = fixture.checkout();
-  bool ended = false;
-  asio::co_spawn(fixture.loop, fixture.pool->shutdown(1h),
-                 [&](const std::exception_ptr&) { ended = true; });
-  fixture.settle();
-  CHECK_FALSE(ended);
-  CHECK(fixture.backend.alive.size() == 1);
-  lease.reset();
-  fixture.settle();
-  CHECK(ended);
-  CHECK(fixture.backend.alive.empty());
-}
-
-TEST_CASE("P37: after shutdown nobody gets a sandbox, and who waited is told") {
-  PoolFixture fixture(0);
-  fixture.startup();
-  const Lease one = fixture.checkout();
-  const auto waiting = fixture.begin_checkout();
-  CHECK_FALSE(waiting->done);
-  fixture.run(fixture.pool->shutdown());
-  fixture.settle();
-  CHECK(waiting->failed_with<PoolClosed>());
-  CHECK_THROWS_AS(fixture.checkout(), PoolClosed);
-  CHECK_THROWS_AS(fixture.run(fixture.pool->startup()), PoolClosed);
-}
-
 TEST_CASE("P44: a sandbox that cannot be cleaned is replaced") {
   PoolFixture fixture(1);
   fixture.startup();

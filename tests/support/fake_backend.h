@@ -88,6 +88,9 @@ class FakeBackend : public backend::SourceFactory {
     permitted += count;
     gate_.cancel();
   }
+  bool holds_opens = false;      // until they are cancelled
+  bool hangs_in_spawn = false;   // where it cannot be cancelled, until the source is stopped
+  std::size_t immortal = 0;      // of the next to be killed
   std::size_t never_ready = 0;   // of the next spawns
   std::size_t failing = 0;       // of the next spawns
   bool ends_when_killed = true;  // otherwise a test says when
@@ -99,6 +102,7 @@ class FakeBackend : public backend::SourceFactory {
   std::vector<FakeSandbox*> existing;
   std::vector<std::string> opened;
   std::vector<blueprint::Mount> mounted;  // of the last open
+  bool is_stopped = false;
   std::size_t closed = 0;
 
   FakeSandbox* find(const std::string& id) const {
@@ -138,6 +142,10 @@ inline FakeSandbox::~FakeSandbox() {
 
 inline void FakeSandbox::kill() {
   was_killed = true;
+  if (backend_.immortal > 0) {
+    --backend_.immortal;
+    throw Error("it cannot be killed");
+  }
   if (backend_.ends_when_killed) end();
 }
 
@@ -171,6 +179,10 @@ class FakeBackend::Source : public backend::SandboxSource {
  public:
   explicit Source(FakeBackend& backend) : backend_(backend) {}
   Task<std::unique_ptr<backend::Sandbox>> spawn() override { return backend_.spawn(); }
+  void stop() override {
+    backend_.is_stopped = true;
+    backend_.gate_.cancel();
+  }
   Task<> close() override {
     ++backend_.closed;
     co_return;
@@ -185,6 +197,7 @@ inline Task<std::unique_ptr<backend::SandboxSource>> FakeBackend::open(
   mounted = std::move(mounts);
   if (on_progress) on_progress("building " + sandbox);
   if (!build_failure.empty()) throw Error(std::exchange(build_failure, {}));
+  while (holds_opens) co_await gate_.async_wait(asio::use_awaitable);
   opened.push_back(std::move(sandbox));
   co_return std::make_unique<Source>(*this);
 }
@@ -199,6 +212,11 @@ inline Task<std::unique_ptr<backend::Sandbox>> FakeBackend::spawn() {
     FakeBackend& backend;
   };
   std::optional<Counted> counted(*this);
+  if (hangs_in_spawn) {
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    while (!is_stopped) co_await gate_.async_wait(asio::as_tuple(asio::use_awaitable));
+    throw SpawnError("stopped", {});
+  }
   while (holds_spawns && permitted == 0) {
     co_await gate_.async_wait(asio::as_tuple(asio::use_awaitable));
     const asio::cancellation_state task = co_await asio::this_coro::cancellation_state;

@@ -1,6 +1,7 @@
 // Spawns that are given up in the middle, and what becomes of what was half made.
 #include "tests/support/host_view.h"
 #include "tests/support/native_sandbox.h"
+#include "tests/support/temporary_directory.h"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -72,6 +73,48 @@ void stop(pid_t pid) {
 }
 
 }  // namespace
+
+TEST_CASE("closing a source fails the spawn whose zygote hangs while it loads") {
+  const TemporaryDirectory tools;
+  tools.write("slow.py", "import time\ntime.sleep(100_000)\n");
+  native::Environment environment = plain_environment();
+  environment.tools = tools.path();
+  NativeSandboxes sandboxes({}, environment);
+  const Spawn first(sandboxes);
+  const Spawn second(sandboxes);  // waits for the same zygote
+  CHECK_FALSE(first.is_over);
+  run_task(sandboxes.loop(), sandboxes.source().close());
+  first.settle();
+  CHECK(first.failed_with<SpawnError>());
+  CHECK(second.failed_with<SpawnError>());
+  CHECK(children_of(::getpid()).empty());
+  first.finish();
+  second.finish();
+}
+
+TEST_CASE("closing a source fails the spawn whose zygote hangs while it forks") {
+  NativeSandboxes sandboxes;
+  std::unique_ptr<backend::Sandbox> alive = sandboxes.spawn();
+  stop(zygote_of(*alive));
+  const Spawn first(sandboxes);
+  const Spawn second(sandboxes);
+  CHECK_FALSE(first.is_over);
+  run_task(sandboxes.loop(), sandboxes.source().close());
+  first.settle();
+  CHECK(first.failed_with<SpawnError>());
+  CHECK(second.failed_with<SpawnError>());
+  CHECK(children_of(::getpid()).empty());  // nor was another one started
+  first.finish();
+  second.finish();
+  run_task(sandboxes.loop(), alive->exited());
+}
+
+TEST_CASE("a closed source makes nothing") {
+  NativeSandboxes sandboxes;
+  run_task(sandboxes.loop(), sandboxes.source().close());
+  CHECK_THROWS_AS(sandboxes.spawn(), SpawnError);
+  CHECK(children_of(::getpid()).empty());
+}
 
 TEST_CASE("a spawn that is cancelled during the fork ends as cancelled, and so does the sandbox") {
   NativeSandboxes sandboxes;
