@@ -1,29 +1,60 @@
 #include "native/pidfd.h"
 
-#include "base/error.h"
+#include "os/unique_fd.h"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <string>
 
 namespace hearth::native {
+namespace {
+
+// While no descriptor is free for a better way.
+constexpr std::chrono::milliseconds until_next_look{50};
+
+bool has_ended(int pidfd) {
+  pollfd process{pidfd, POLLIN, 0};
+  return ::poll(&process, 1, 0) > 0 && (process.revents & POLLNVAL) == 0;
+}
+
+// False if there is no room.
+bool watch(asio::posix::stream_descriptor& copy, int pidfd) {
+  os::UniqueFd fd(::fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
+  if (!fd) return false;
+  boost::system::error_code error;
+  copy.assign(fd.get(), error);
+  if (!error) fd.release();
+  return !error;
+}
+
+}  // namespace
 
 void kill_process(int pidfd) { ::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0); }
 
 Task<> process_ended(int pidfd) {
-  const int copy = ::fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) throw OsError("duplicate a pidfd");
-  asio::posix::stream_descriptor handle(co_await asio::this_coro::executor, copy);
-  co_await handle.async_wait(handle.wait_read, asio::use_awaitable);
+  const auto executor = co_await asio::this_coro::executor;
+  while (!has_ended(pidfd)) {
+    // Each who waits has a copy: the loop knows a descriptor only once.
+    asio::posix::stream_descriptor copy(executor);
+    if (watch(copy, pidfd)) {
+      co_await copy.async_wait(copy.wait_read, asio::use_awaitable);
+    } else {
+      asio::steady_timer pause(executor, until_next_look);
+      co_await pause.async_wait(asio::use_awaitable);
+    }
+  }
 }
 
 pid_t pid_of(int pidfd) {
