@@ -168,8 +168,10 @@ bool receive(int control, Request& request) {
   return size > 0;
 }
 
-void answer(int control, std::uint64_t number, int pid) {
+// False if there is a sandbox now that nobody could hold.
+bool answer(int control, std::uint64_t number, int pid) {
   const int pidfd = pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1;
+  if (pid > 0 && pidfd < 0 && errno != ESRCH) return false;
   wire::SpawnReply reply{number, pidfd < 0 ? errno : 0};
   iovec content{&reply, sizeof reply};
   alignas(cmsghdr) char space[CMSG_SPACE(sizeof pidfd)] = {};
@@ -188,6 +190,7 @@ void answer(int control, std::uint64_t number, int pid) {
   // If the host is gone, the next receive says so.
   ::sendmsg(control, &message, MSG_NOSIGNAL);
   if (pidfd >= 0) ::close(pidfd);
+  return true;
 }
 
 void fill_in(HearthSandboxSpec& spec, const Request& request) {
@@ -229,7 +232,8 @@ extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t 
       pid = spawn(*spec, *spawned);
       if (pid == 0) return 0;
     }
-    answer(control, request.values.number, pid);
+    // Everything in this pid namespace ends with its first process, which is this one.
+    if (!answer(control, request.values.number, pid)) return -1;
     for (std::size_t i = 0; i < request.fd_count; ++i) ::close(request.fds[i]);
   }
   return -1;

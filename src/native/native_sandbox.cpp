@@ -15,6 +15,7 @@ NativeSandbox::NativeSandbox(asio::any_io_executor executor, NativeSource& sourc
       parts_(std::move(parts)) {}
 
 NativeSandbox::~NativeSandbox() {
+  if (!parts_.pidfd) return;
   kill_process(parts_.pidfd.get());
   source_.bury(std::move(parts_));
 }

@@ -12,12 +12,14 @@ namespace hearth::native {
 
 class NativeSandbox : public backend::Sandbox {
  public:
-  // `source` must outlive it.
+  // Without processes, until own() gives it some. `source` must outlive it.
   NativeSandbox(asio::any_io_executor executor, NativeSource& source, std::string id,
                 os::UniqueFd stream, NativeSource::Remains parts);
   ~NativeSandbox() override;
   NativeSandbox(const NativeSandbox&) = delete;
   NativeSandbox& operator=(const NativeSandbox&) = delete;
+
+  void own(os::UniqueFd pidfd) { parts_.pidfd = std::move(pidfd); }
 
   const std::string& id() const override { return id_; }
   SandboxChannel& channel() override { return channel_; }

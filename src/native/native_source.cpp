@@ -162,8 +162,7 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn() {
 
 Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr<Zygote> zygote) {
   Remains parts;
-  parts.zygote = std::move(zygote);
-  const std::string id = random_id();
+  parts.zygote = zygote;
   if (host_->free_uids) parts.uid = UidPool::take(host_->free_uids);
   if (host_->cgroups) parts.cgroup = host_->cgroups->take(cgroup_limits(config_.resource_limits));
   StreamPair stream = stream_pair();
@@ -171,19 +170,20 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   if (parts.cgroup) joining = parts.cgroup->open_for_joining();
   std::vector<int> fds{stream.theirs.get()};
   wire::SpawnRequest request = request_for(parts.uid ? parts.uid->uid() : 0);
-  const os::UniqueFd network = parts.zygote->take_network();
+  const os::UniqueFd network = zygote->take_network();
   request.has_network = network ? 1 : 0;
   if (network) fds.push_back(network.get());
   for (const os::UniqueFd& file : joining) fds.push_back(file.get());
+  // Before its processes, so that nothing can fail between them and their owner.
+  auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, random_id(),
+                                                 std::move(stream.ours), std::move(parts));
   {
-    const Watchdog watchdog(executor_, host_->ready_limit, parts.zygote);
+    const Watchdog watchdog(executor_, host_->ready_limit, zygote);
     // Whoever loses interest meanwhile gets it all the same: what is forked must have an owner, or
     // its user and its cgroup would be free before it has ended.
-    parts.pidfd = co_await shielded(parts.zygote->fork_sandbox(request, fds));
+    sandbox->own(co_await shielded(zygote->fork_sandbox(request, fds)));
   }
   stream.theirs.reset();
-  auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, id, std::move(stream.ours),
-                                                 std::move(parts));
   try {
     co_await sandbox->channel().await_ready(host_->ready_limit);
   } catch (const IncompleteRead&) {

@@ -46,14 +46,13 @@ UidRangeClaim::UidRangeClaim() {
 }
 
 UidPool::UidPool(const UidRange& range) {
-  // The last is given out first, so the lowest is put last.
-  for (uid_t uid = range.count - 1; uid >= first_sandbox_uid; --uid) free_.push_back(uid);
+  for (uid_t uid = first_sandbox_uid; uid < range.count; ++uid) free_.push_back(uid);
 }
 
 UidPool::Lease UidPool::take(const std::shared_ptr<UidPool>& pool) {
   if (pool->free_.empty()) throw Error("no user is free for another sandbox");
-  const uid_t uid = pool->free_.back();
-  pool->free_.pop_back();
+  const uid_t uid = pool->free_.front();
+  pool->free_.pop_front();
   return {pool, uid};
 }
 

@@ -5,8 +5,8 @@
 #include "native/launch_plan.h"
 #include "os/unique_fd.h"
 
+#include <deque>
 #include <memory>
-#include <vector>
 
 namespace hearth::native {
 
@@ -23,7 +23,7 @@ class UidRangeClaim {
 
 // The users of a range, by their numbers inside a zygote's namespace. One pool for all zygotes that
 // share the range: they give the same numbers to the same users. A number is given out again only
-// when nothing of its last sandbox is left.
+// when nothing of its last sandbox is left, and the one that was free longest first.
 class UidPool {
  public:
   explicit UidPool(const UidRange& range);
@@ -46,7 +46,7 @@ class UidPool {
   static Lease take(const std::shared_ptr<UidPool>& pool);
 
  private:
-  std::vector<uid_t> free_;
+  std::deque<uid_t> free_;
 };
 
 }  // namespace hearth::native

@@ -215,19 +215,28 @@ Task<os::UniqueFd> Zygote::fork_sandbox(wire::SpawnRequest request, const std::v
   request.number = ++requests_;
   const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);
   if (!alive() || !send_packet(control_.native_handle(), bytes, fds)) fail_as_ended();
-  while (true) {
-    Reply reply = co_await receive();
-    if (reply.text.empty()) fail_as_ended();
-    wire::SpawnReply answer{};
-    if (reply.text.size() != sizeof answer) throw SpawnError("the zygote made no sense", {});
-    std::memcpy(&answer, reply.text.data(), sizeof answer);
-    // What an earlier caller asked for and did not wait for. Its descriptor is closed here; the
-    // sandbox's stream is closed too, so it ends.
-    if (answer.number != request.number) continue;
-    if (reply.fd) co_return std::move(reply.fd);
-    throw SpawnError(
-        std::string("make a sandbox: ") + std::strerror(static_cast<int>(answer.error)), {});
+  Forked forked;
+  try {
+    forked = co_await answer_to(request.number);
+  } catch (...) {
+    end();
+    throw;
   }
+  if (forked.pidfd) co_return std::move(forked.pidfd);
+  throw SpawnError(std::string("make a sandbox: ") + std::strerror(forked.error), {});
+}
+
+Task<Zygote::Forked> Zygote::answer_to(std::uint64_t request) {
+  Reply reply = co_await receive();
+  if (reply.text.empty()) fail_as_ended();
+  wire::SpawnReply answer{};
+  if (reply.text.size() != sizeof answer) throw SpawnError("the zygote made no sense", {});
+  std::memcpy(&answer, reply.text.data(), sizeof answer);
+  if (answer.number != request) throw SpawnError("the zygote made no sense", {});
+  // The kernel drops what there is no room for.
+  if (answer.error == 0 && !reply.fd)
+    throw SpawnError("a sandbox was made, but no descriptor was left to hold it by", {});
+  co_return Forked{std::move(reply.fd), static_cast<int>(answer.error)};
 }
 
 void Zygote::fail_as_ended() {

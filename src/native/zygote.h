@@ -37,7 +37,8 @@ class Zygote {
   Task<> ready();
 
   // A pidfd of the sandbox's first process. `fds`: as the request wants them. They must stay open
-  // until this returns. Throws SpawnError.
+  // until this returns. Throws SpawnError. If it then is not certain that nothing was forked, the
+  // zygote is ended: that would have no owner.
   Task<os::UniqueFd> fork_sandbox(wire::SpawnRequest request, const std::vector<int>& fds);
 
   bool alive() const;
@@ -66,6 +67,11 @@ class Zygote {
   };
   static Task<> drain(std::shared_ptr<Output> output);
   Task<Reply> receive();
+  struct Forked {
+    os::UniqueFd pidfd;
+    int error = 0;  // of the fork, if there is no pidfd
+  };
+  Task<Forked> answer_to(std::uint64_t request);
   [[noreturn]] void fail_as_ended();
 
   asio::posix::stream_descriptor control_;

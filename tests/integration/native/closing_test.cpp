@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <exception>
@@ -72,6 +73,22 @@ void stop(pid_t pid) {
   while (status_line(pid, "State").find('T') == std::string::npos) ::usleep(1000);
 }
 
+// While it lives, this process gets no descriptor it does not have.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{3, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
 }  // namespace
 
 TEST_CASE("closing a source fails the spawn whose zygote hangs while it loads") {
@@ -131,4 +148,21 @@ TEST_CASE("a spawn that is cancelled during the fork ends as cancelled, and so d
   CHECK_FALSE(spawn.sandbox);
   while (children_of(zygote).size() > 1) sandboxes.loop().run_one_for(std::chrono::milliseconds(1));
   CHECK(zygote_of(*other) == zygote);
+}
+
+TEST_CASE("a sandbox that was made but cannot be held is not left alone") {
+  NativeSandboxes sandboxes;
+  const std::unique_ptr<backend::Sandbox> other = sandboxes.spawn();
+  const pid_t zygote = zygote_of(*other);
+  stop(zygote);
+  Spawn spawn(sandboxes);
+  {
+    const NoDescriptors none;
+    REQUIRE(::kill(zygote, SIGCONT) == 0);
+    spawn.finish();
+  }
+  CHECK(spawn.failed_with<SpawnError>());
+  // Nobody could end it, so all of that zygote ended.
+  run_task(sandboxes.loop(), other->exited());
+  CHECK(zygote_of(*sandboxes.spawn()) != zygote);
 }
