@@ -1,6 +1,7 @@
 // The line of callers, and what they get.
 #include "pool/fleet.h"
 
+#include "base/log.h"
 #include "registry/tool_registry.h"
 
 #include <fmt/format.h>
@@ -142,13 +143,18 @@ void Fleet::pump() {
     pump_again_ = true;
     return;
   }
-  do {
-    pump_again_ = false;
-    serve_waiters();
-    make_room();
-    start_spawns();
-    drop_surplus();
-  } while (pump_again_);
+  try {
+    do {
+      pump_again_ = false;
+      serve_waiters();
+      make_room();
+      start_spawns();
+      drop_surplus();
+    } while (pump_again_);
+  } catch (const std::exception& error) {
+    // Not for whoever happened to call, who may be a destructor; whatever changes next tries again.
+    log::error("a fleet could not go on", {{"sandbox", config_.name}, {"error", error.what()}});
+  }
   is_pumping_ = false;
 }
 

@@ -551,3 +551,20 @@ TEST_CASE("P24: mounts are told as the engine's machine sees them") {
   CHECK(fixture.backend.mounted ==
         std::vector<blueprint::Mount>{{"/srv/data/in", "/in", true}, {"/other", "/out", false}});
 }
+
+TEST_CASE("a fleet that failed in the middle of its work goes on with it") {
+  PoolOptions options = small_options();
+  options.fleet.max_overflow = 2;
+  PoolFixture fixture(0, options);
+  fixture.startup();
+  fixture.backend.holds_spawns = true;
+  const auto gives_up = fixture.begin_checkout();
+  gives_up->cancel.emit(asio::cancellation_type::terminal);
+  fixture.settle();
+  fixture.backend.immortal = 1;  // the one that was made for him
+  fixture.backend.permit(2);
+  fixture.settle();
+  CHECK(fixture.backend.immortal == 0);
+  const auto next = fixture.begin_checkout();
+  CHECK(next->lease);
+}
