@@ -131,6 +131,7 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   std::size_t coming_back_for(const std::string& owner) const;
   void begin_cleaning(const Managed& managed);
   void end_cleaning(const Managed& managed);
+  void after_cleaning(const Managed& managed, const std::string& problem, Retirement if_problem);
   Task<> clean(Managed managed);
   Task<> attend(Managed managed);
   Task<> probe(Managed managed);

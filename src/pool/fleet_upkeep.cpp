@@ -72,13 +72,20 @@ Task<> Fleet::clean(Managed managed) {
   } catch (const std::exception& error) {
     problem = error.what();
   }
+  after_cleaning(managed, problem, Retirement::reset_failed);
+}
+
+void Fleet::after_cleaning(const Managed& managed, const std::string& problem,
+                           Retirement if_problem) {
   end_cleaning(managed);
-  if (is_closed_) co_return;
-  if (managed->gone || !problem.empty()) {
-    if (!managed->gone)
-      log::warning("a sandbox could not be cleaned",
-                   {{"sandbox", managed->sandbox->id()}, {"error", problem}});
-    retire(managed, managed->gone ? Retirement::crashed : Retirement::reset_failed);
+  if (is_closed_) return;
+  if (managed->gone) {
+    retire(managed, Retirement::crashed);
+  } else if (!problem.empty()) {
+    log::warning(
+        "a sandbox is not as it should be",
+        {{"sandbox", managed->sandbox->id()}, {"found", name_of(if_problem)}, {"error", problem}});
+    retire(managed, if_problem);
   } else {
     managed->checked = clock_.now();
     put_idle(managed);
@@ -157,18 +164,7 @@ Task<> Fleet::probe(Managed managed) {
   } catch (const std::exception& error) {
     problem = error.what();
   }
-  end_cleaning(managed);
-  if (is_closed_) co_return;
-  if (managed->gone || !problem.empty()) {
-    log::warning("an idle sandbox is not what it was",
-                 {{"sandbox", managed->sandbox->id()}, {"error", problem}});
-    retire(managed, managed->gone ? Retirement::crashed : Retirement::probe_failed);
-  } else {
-    managed->checked = clock_.now();
-    put_idle(managed);
-  }
-  changed_.cancel();
-  pump();
+  after_cleaning(managed, problem, Retirement::probe_failed);
 }
 
 void Fleet::refuse() {
