@@ -41,7 +41,7 @@ Task<> NativeSandbox::set_limits(blueprint::ResourceLimits limits) {
 
 Task<> NativeSandbox::probe() {
   constexpr std::chrono::seconds limit(5);
-  source_.check_posture(*this);
+  co_await source_.check_posture(*this);
   co_await channel_.ping(limit);
 }
 

@@ -1,5 +1,6 @@
 #include "native/native_source.h"
 
+#include "async/blocking.h"
 #include "async/shielded.h"
 #include "async/within.h"
 #include "base/id.h"
@@ -78,6 +79,17 @@ os::UniqueFd network_of(int pidfd) {
   const std::string path = "/proc/" + std::to_string(pid_of(pidfd)) + "/ns/net";
   os::UniqueFd network(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return pid_of(pidfd) > 0 ? std::move(network) : os::UniqueFd();
+}
+
+// In a thread of its own, and perhaps of a sandbox that ends meanwhile.
+std::vector<std::string> what_differs(int pidfd, const ExpectedPosture& expected) try {
+  const pid_t first = pid_of(pidfd);
+  std::vector<std::string> found = differences_of_sandbox(first, expected);
+  // Else it was perhaps another that had its number by then.
+  if (pid_of(pidfd) != first) found.emplace_back("it has ended");
+  return found;
+} catch (const std::exception& error) {
+  return {std::string("it cannot be looked at: ") + error.what()};
 }
 
 }  // namespace
@@ -191,13 +203,13 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   } catch (const SpawnError& error) {
     throw SpawnError(why_not_ready(*sandbox, error.what()), error.traceback);
   }
-  check_posture(*sandbox);
+  co_await check_posture(*sandbox);
+  if (is_stopped_) throw SpawnError("the source was closed", {});
   sandbox->keep_network(network_of(sandbox->pidfd()));
   co_return sandbox;
 }
 
-// Before anybody's code is in it: what the kernel says, not what was intended.
-void NativeSource::check_posture(const NativeSandbox& sandbox) const {
+ExpectedPosture NativeSource::expected_of(const NativeSandbox& sandbox) const {
   const uid_t uid = sandbox.uid();
   ExpectedPosture expected;
   expected.uid = host_->uids ? host_->uids->range().first + uid : ::geteuid();
@@ -209,13 +221,15 @@ void NativeSource::check_posture(const NativeSandbox& sandbox) const {
     expected.cgroup = directory.parent_path().filename() / directory.filename();
     expected.controllers = sandbox.cgroup()->controllers();
   }
-  std::vector<std::string> found;
-  try {
-    found = differences_of_sandbox(pid_of(sandbox.pidfd()), expected);
-  } catch (const std::exception& error) {
-    found = {std::string("it cannot be looked at: ") + error.what()};
-  }
-  if (found.empty()) return;
+  return expected;
+}
+
+// Before anybody's code is in it: what the kernel says, not what was intended.
+Task<> NativeSource::check_posture(const NativeSandbox& sandbox) const {
+  const auto look = [pidfd = sandbox.pidfd(), expected = expected_of(sandbox)](
+                        const std::stop_token&) { return what_differs(pidfd, expected); };
+  const std::vector<std::string> found = co_await on_worker(*host_->observers, look);
+  if (found.empty()) co_return;
   std::string words = "the sandbox is not what was asked for: ";
   for (std::size_t i = 0; i < found.size(); ++i) words += (i == 0 ? "" : "; ") + found[i];
   throw SpawnError(words, {});

@@ -9,6 +9,7 @@
 #include "native/zygote.h"
 
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -19,6 +20,9 @@
 #include <string>
 
 namespace hearth::native {
+
+struct ExpectedPosture;
+class NativeSandbox;
 
 // What all sources of one process share.
 struct NativeHost {
@@ -31,9 +35,9 @@ struct NativeHost {
   std::chrono::milliseconds ready_limit{};
   std::map<std::string, std::string> own_namespaces;
   std::vector<std::string> degraded;  // what is missing, in words
+  // They look at sandboxes: that is a millisecond of reading for each.
+  std::unique_ptr<asio::thread_pool> observers;
 };
-
-class NativeSandbox;
 
 struct NativeHostOptions {
   bool allow_degraded = false;
@@ -73,8 +77,9 @@ class NativeSource : public backend::SandboxSource {
   };
   void bury(Remains remains);
 
-  // Throws SpawnError if the kernel says that it is not what was asked for.
-  void check_posture(const NativeSandbox& sandbox) const;
+  // Throws SpawnError if the kernel says that it is not what was asked for. The sandbox must
+  // outlive the task.
+  Task<> check_posture(const NativeSandbox& sandbox) const;
 
  private:
   class Spawning;  // one that close() waits for
@@ -82,6 +87,7 @@ class NativeSource : public backend::SandboxSource {
   Task<std::shared_ptr<Zygote>> running_zygote();
   Task<std::unique_ptr<backend::Sandbox>> spawn_from(std::shared_ptr<Zygote> zygote);
   wire::SpawnRequest request_for(uid_t uid) const;
+  ExpectedPosture expected_of(const NativeSandbox& sandbox) const;
 
   asio::any_io_executor executor_;
   std::shared_ptr<const NativeHost> host_;
