@@ -11,7 +11,8 @@ namespace hearth::pool {
 
 struct CircuitOptions {
   std::chrono::milliseconds first_pause{100};  // doubled with each failure
-  std::chrono::milliseconds longest_pause{30'000};
+  // Short: what spawning needs may be back any moment, and one attempt costs little.
+  std::chrono::milliseconds longest_pause{3000};
   std::size_t opens_after = 5;  // failures in a row
 };
 

@@ -1,6 +1,7 @@
 // Sandboxes that are containers: the P rows about spawning, as the engine and the script see it.
 #include "docker/docker_sandbox.h"
 #include "tests/support/any_backend.h"
+#include "tests/support/docker_pool.h"
 
 #include <doctest/doctest.h>
 
@@ -25,42 +26,6 @@ bool is_gone(const std::string& id) {
   return call_engine({.path = "/containers/" + id + "/json", .accepted = {404}}).status == 404;
 }
 
-// A pool over the engine.
-struct DockerPool {
-  explicit DockerPool(std::vector<blueprint::SandboxConfig> configs, pool::PoolOptions options = {})
-      : builder(loop.get_executor(), registered(registry, std::move(configs)), engine_address(),
-                image_options()),
-        sources(loop.get_executor(), registry, builder, docker_host_options(state.path())),
-        pool(loop.get_executor(), registry, sources, std::move(options)) {}
-  ~DockerPool() { run_task(loop, pool.shutdown()); }
-
-  static registry::ToolRegistry& registered(registry::ToolRegistry& registry,
-                                            std::vector<blueprint::SandboxConfig> configs) {
-    for (blueprint::SandboxConfig& config : configs) registry.register_sandbox(std::move(config));
-    return registry;
-  }
-  pool::Lease checkout(const std::string& name = "default") {
-    return run_task(loop, pool.checkout(name));
-  }
-  execution::ExecutionResult turn(pool::Lease& lease, const std::string& script) {
-    return run_task(loop, execution::run_turn(lease, script));
-  }
-  template <typename Condition>
-  void run_until(const Condition& holds) {
-    while (!holds()) {
-      loop.restart();
-      loop.run_one_for(std::chrono::milliseconds(10));
-    }
-  }
-
-  TemporaryDirectory state;
-  asio::io_context loop{1};
-  registry::ToolRegistry registry;
-  builder::ImageBuilder builder;
-  pool::DockerSources sources;
-  pool::SandboxPool pool;
-};
-
 }  // namespace
 
 TEST_CASE("P17: a secret is the map's, else the environment's, P18: and a script sees it") {
@@ -70,7 +35,7 @@ TEST_CASE("P17: a secret is the map's, else the environment's, P18: and a script
   options.secrets = {{"FROM_MAP", "map"}, {"FROM_BOTH", "map wins"}};
   options.environment = {{"FROM_ENV", "env"}, {"FROM_BOTH", "env"}};
   DockerPool pool({config}, options);
-  run_task(pool.loop, pool.pool.startup());
+  pool.startup();
   pool::Lease lease = pool.checkout();
   const auto result = pool.turn(lease, R"(
 import os
@@ -85,7 +50,7 @@ print([os.environ[name] for name in ("FROM_MAP", "FROM_ENV", "FROM_BOTH")])
   blueprint::SandboxConfig lacking = docker_config();
   lacking.secrets = {"NOWHERE"};
   DockerPool poor({lacking});
-  run_task(poor.loop, poor.pool.startup());
+  poor.startup();
   pool::Lease without = poor.checkout();
   CHECK(poor.turn(without, "x = 1").verdict == Verdict::missing_secret);
 }
@@ -131,7 +96,7 @@ TEST_CASE("P24: P25: file resources are bound from where the engine's machine ha
                            {"/controller/data", "/elsewhere"},
                            {"/controller/data/sub", real.path().string()}};
   DockerPool pool({config}, options);
-  run_task(pool.loop, pool.pool.startup());
+  pool.startup();
   pool::Lease lease = pool.checkout();
   CHECK(pool.turn(lease, "print(open('/data/who.txt').read())").stdout_text == "the engine's\n");
   CHECK(inspect(lease.sandbox()).at("Mounts").at(0).at("Source") ==
@@ -140,7 +105,7 @@ TEST_CASE("P24: P25: file resources are bound from where the engine's machine ha
 
 TEST_CASE("P28: a managed container has an id, a writer, a reader and a count of uses") {
   DockerPool pool({docker_config()});
-  run_task(pool.loop, pool.pool.startup());
+  pool.startup();
   std::string first;
   for (int use = 0; use < 3; ++use) {
     pool::Lease lease = pool.checkout();
@@ -151,20 +116,19 @@ TEST_CASE("P28: a managed container has an id, a writer, a reader and a count of
     if (first.empty()) first = sandbox.id();
     CHECK(sandbox.id() == first);  // reset and used again
     lease = {};
-    pool.run_until([&] { return pool.pool.stats().sandboxes.at("default").idle == 1; });
+    pool.run_until([&] { return pool.stats().idle == 1; });
   }
 }
 
 TEST_CASE("a container that ends by itself is noticed, and another takes its place") {
   DockerPool pool({docker_config()});
-  run_task(pool.loop, pool.pool.startup());
+  pool.startup();
   const auto ids = pool.pool.live_ids();
   REQUIRE(ids.size() == 1);
   call_engine({.method = "POST", .path = "/containers/" + ids.front() + "/kill"});
   pool.run_until([&] {
     const auto now = pool.pool.live_ids();
-    return now.size() == 1 && now.front() != ids.front() &&
-           pool.pool.stats().sandboxes.at("default").idle == 1;
+    return now.size() == 1 && now.front() != ids.front() && pool.stats().idle == 1;
   });
   pool.run_until([&] { return is_gone(ids.front()); });
 }

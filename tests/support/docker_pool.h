@@ -1,0 +1,70 @@
+// tests/support/docker_pool.h: a pool of containers, for tests.
+#pragma once
+
+#include "docker/container_spec.h"
+#include "execution/leased_turn.h"
+#include "os/read_file.h"
+#include "pool/docker_sources.h"
+#include "pool/sandbox_pool.h"
+#include "tests/support/docker_engine.h"
+#include "tests/support/run_task.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hearth::test {
+
+struct DockerPool {
+  explicit DockerPool(std::vector<blueprint::SandboxConfig> configs, pool::PoolOptions options = {},
+                      const docker::EngineAddress& engine = engine_address())
+      : builder(loop.get_executor(), registered(registry, std::move(configs)), engine,
+                image_options()),
+        sources(loop.get_executor(), registry, builder, host_options(engine)),
+        pool(loop.get_executor(), registry, sources, std::move(options)) {}
+  ~DockerPool() { run_task(loop, pool.shutdown()); }
+  DockerPool(const DockerPool&) = delete;
+  DockerPool& operator=(const DockerPool&) = delete;
+
+  static registry::ToolRegistry& registered(registry::ToolRegistry& registry,
+                                            std::vector<blueprint::SandboxConfig> configs) {
+    for (blueprint::SandboxConfig& config : configs) registry.register_sandbox(std::move(config));
+    return registry;
+  }
+  docker::DockerHostOptions host_options(const docker::EngineAddress& engine) const {
+    docker::DockerHostOptions options = docker_host_options(state.path());
+    options.address = engine;
+    return options;
+  }
+  void startup() { run_task(loop, pool.startup()); }
+  pool::Lease checkout(pool::CheckoutOptions options = {}, const std::string& name = "default") {
+    return run_task(loop, pool.checkout(name, std::move(options)));
+  }
+  execution::ExecutionResult turn(pool::Lease& lease, const std::string& script) {
+    return run_task(loop, execution::run_turn(lease, script));
+  }
+  pool::FleetStats stats() const { return pool.stats().sandboxes.at("default"); }
+  // What goes on in the background goes on until this holds.
+  template <typename Condition>
+  void run_until(const Condition& holds) {
+    while (!holds()) run_for(std::chrono::milliseconds(10));
+  }
+  void run_for(std::chrono::milliseconds time) {
+    loop.restart();
+    loop.run_for(time);
+  }
+  // As the engine knows this installation.
+  std::string owner() const {
+    return std::string(docker::owner_label) + '=' +
+           os::read_file(state.path() / "docker" / "owner", 100);
+  }
+
+  TemporaryDirectory state;
+  asio::io_context loop{1};
+  registry::ToolRegistry registry;
+  builder::ImageBuilder builder;
+  pool::DockerSources sources;
+  pool::SandboxPool pool;
+};
+
+}  // namespace hearth::test
