@@ -1,5 +1,6 @@
 // hearth-bench: what a turn costs beside the floor, and what init carries. Prints one table, writes
 // JSON.
+#include "bench/docker_bench.h"
 #include "bench/floor.h"
 #include "bench/native_bench.h"
 #include "bench/pool_bench.h"
@@ -141,6 +142,7 @@ int main(int argc, char** argv) {
   measure_stdout(report);
   measure_native(report);
   measure_pool(report);
+  measure_docker(report);
   std::fputs(report.table().c_str(), stdout);
   if (argc > 1) std::ofstream(argv[1]) << report.json();
 }
