@@ -1,5 +1,6 @@
 #include "builder/image_plan.h"
 
+#include "base/error.h"
 #include "base/id.h"
 #include "builder/tar_archive.h"
 #include "docker/container_spec.h"
@@ -109,8 +110,10 @@ std::string dockerfile_of(const BuildPlan& plan, const ImageOptions& options,
 
 std::vector<fs::path> files_in(const fs::path& directory) {
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory))
+  std::error_code failed;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, failed))
     if (entry.is_regular_file()) files.push_back(entry.path());
+  if (failed) throw OsError("read the wheels in " + directory.string(), failed.value());
   std::sort(files.begin(), files.end());
   return files;
 }

@@ -86,6 +86,10 @@ std::map<std::string, std::string> DockerHost::labels(const std::string& sandbox
   return {{owner_label, owner_}, {instance_label, instance_}, {sandbox_label, sandbox}};
 }
 
+Task<Mutex::Lock> DockerHost::permit_to_start() {
+  co_return co_await lanes_[next_lane_++ % lanes_.size()].lock();
+}
+
 std::string DockerHost::unique_name() const {
   return "hearth-" + instance_.substr(0, 8) + '-' + random_id();
 }

@@ -1,13 +1,16 @@
 // docker/docker_host.h: an engine, and who we are to it. What all sources of one process share.
 #pragma once
 
+#include "async/mutex.h"
 #include "docker/engine_client.h"
 #include "os/file_lock.h"
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace hearth::docker {
@@ -39,6 +42,9 @@ class DockerHost {
   std::map<std::string, std::string> labels(const std::string& sandbox) const;
   // For a new container.
   std::string unique_name() const;
+  // To be held while one is made and started. An engine that is asked for many at once makes them
+  // no faster, only each of them later.
+  Task<Mutex::Lock> permit_to_start();
 
  private:
   explicit DockerHost(DockerHostOptions options);
@@ -51,6 +57,8 @@ class DockerHost {
   EngineIdentity identity_;
   double cores_ = 1;
   std::string seccomp_profile_;
+  std::array<Mutex, 4> lanes_;
+  std::size_t next_lane_ = 0;
   std::string owner_;
   std::string instance_;
   std::optional<os::FileLock> alive_;

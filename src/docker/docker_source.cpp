@@ -86,7 +86,8 @@ DockerSource::DockerSource(const asio::any_io_executor& executor, std::shared_pt
 
 Task<std::unique_ptr<backend::Sandbox>> DockerSource::spawn() {
   if (is_closed_) throw SpawnError("no more sandboxes are made", {});
-  auto container = std::make_shared<Container>(executor_, host_->unique_name());
+  const auto container = std::make_shared<Container>(executor_, host_->unique_name());
+  living_.insert(container);
   try {
     Birth birth(*this, container);
     std::unique_ptr<backend::Sandbox> sandbox = co_await make(container);
@@ -119,12 +120,14 @@ Task<> DockerSource::create(Container& container) {
 Task<std::unique_ptr<backend::Sandbox>> DockerSource::make(std::shared_ptr<Container> container) {
   EngineClient& client = host_->client();
   const std::chrono::milliseconds limit = host_->options().ready_limit;
+  Mutex::Lock permit = co_await host_->permit_to_start();
   co_await create(*container);
   const std::string path = "/containers/" + container->id;
   // Both before it starts: nothing that it says, and not its end, may be missed.
   HttpConnection::Hijacked connection = co_await client.attach(container->id, quick_limit);
   std::unique_ptr<HttpConnection> waiting = co_await client.begin(
       {.method = "POST", .path = path + "/wait?condition=next-exit", .limit = quick_limit});
+  if (is_closed_) throw SpawnError("no more sandboxes are made", {});
   background_.start("watch a container", watch(container, std::move(waiting)));
   auto stream = std::make_unique<ContainerStream>(std::move(connection), [container]() -> Task<> {
     try {
@@ -136,6 +139,7 @@ Task<std::unique_ptr<backend::Sandbox>> DockerSource::make(std::shared_ptr<Conta
   ContainerStream& words = *stream;
   auto sandbox = std::make_unique<DockerSandbox>(*this, container, std::move(stream));
   co_await client.call({.method = "POST", .path = path + "/start", .limit = limit});
+  permit = {};
   try {
     co_await sandbox->channel().await_ready(limit);
   } catch (const IncompleteRead&) {
@@ -182,7 +186,7 @@ Task<> DockerSource::learn_fate(Container& container) try {
 }
 
 void DockerSource::bury(const std::shared_ptr<Container>& container) {
-  if (std::exchange(container->is_being_removed, true)) return;
+  if (is_closed_ || std::exchange(container->is_being_removed, true)) return;
   background_.start("remove a container", remove(container));
 }
 
@@ -210,8 +214,10 @@ Task<> DockerSource::remove(std::shared_ptr<Container> container) {
     const bool is_gone = co_await try_to_remove(*container);
     if (is_gone) container->note_ended();
     if (is_gone && !gone_since) gone_since = steady_clock::now();
-    if (is_gone && (!container->is_uncertain || steady_clock::now() - *gone_since > late_birth))
+    if (is_gone && (!container->is_uncertain || steady_clock::now() - *gone_since > late_birth)) {
+      living_.erase(container);
       co_return;
+    }
     if (steady_clock::now() - begun > removal_patience) container->note_ended();
     if (is_closed_ && !is_gone) {
       log::warning("a container could not be removed; the next start will try again",
@@ -225,6 +231,9 @@ Task<> DockerSource::remove(std::shared_ptr<Container> container) {
 }
 
 Task<> DockerSource::close() {
+  // Those that somebody still has, or that are on their way, too.
+  const std::set<std::shared_ptr<Container>> left = living_;
+  for (const std::shared_ptr<Container>& container : left) bury(container);
   is_closed_ = true;
   co_await background_.close();
 }

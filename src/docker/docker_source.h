@@ -8,6 +8,7 @@
 #include "docker/docker_host.h"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ class DockerSource : public backend::SandboxSource {
   DockerHost& host() { return *host_; }
   const ContainerOrder& order() const { return order_; }
 
-  // Removes it, again and again until the engine has done it. Harmless when that is on its way.
+  // Removes it, again and again until the engine has done it. Harmless when that is on its way, and
+  // after close(), which does it for all.
   void bury(const std::shared_ptr<Container>& container);
 
  private:
@@ -42,6 +44,7 @@ class DockerSource : public backend::SandboxSource {
   asio::any_io_executor executor_;
   std::shared_ptr<DockerHost> host_;
   ContainerOrder order_;
+  std::set<std::shared_ptr<Container>> living_;  // asked for, and not known to be removed
   bool is_closed_ = false;
   TaskGroup background_;
 };

@@ -238,3 +238,21 @@ TEST_CASE("a runtime that the engine has not got is named with those it has") {
   CHECK_THROWS_WITH_AS(DockerBackend(docker_config(), {}, "kata"),
                        doctest::Contains("has no runtime \"kata\"; it has"), Error);
 }
+
+TEST_CASE("closing a source ends the containers that somebody still has") {
+  registry::ToolRegistry registry;
+  registry.register_sandbox(docker_config("held"));
+  asio::io_context loop(1);
+  const TemporaryDirectory state;
+  builder::ImageBuilder builder(loop.get_executor(), registry, engine_address(), image_options());
+  pool::DockerSources sources(loop.get_executor(), registry, builder,
+                              docker_host_options(state.path()));
+  const auto source = run_task(loop, sources.open("held", {}, {}));
+  const auto sandbox = run_task(loop, source->spawn());
+  const std::string label = std::string(docker::sandbox_label) + "=held";
+  REQUIRE(containers_with(label).size() == 1);
+  run_task(loop, source->close());
+  CHECK(containers_with(label).empty());
+  run_task(loop, sandbox->exited());
+  CHECK_THROWS_AS(run_task(loop, source->spawn()), SpawnError);
+}
