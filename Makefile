@@ -51,4 +51,5 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (default 600) from the kept corpu
 	@scripts/fuzz
 
 clean: ## remove what was built
+	@scripts/docker-engine stop
 	rm -rf build build-debug build-tsan build-fuzz build-vm

@@ -13,6 +13,8 @@ namespace hearth {
 
 class Mutex {
  public:
+  bool is_locked() const { return locked_; }
+
   class Lock {
    public:
     Lock() = default;

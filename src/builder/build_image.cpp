@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "blueprint/problem.h"
+#include "builder/build_stages.h"
 #include "docker/engine_client.h"
 #include "wire/line_reader.h"
 
@@ -75,6 +76,12 @@ class ImageBuild {
         co_await client_.call({.path = "/images/" + image_.tag + "/json", .accepted = {404}});
     const json::value* config = member(found.body, "Config");
     const json::value* labels = config == nullptr ? nullptr : member(*config, "Labels");
+    const json::value* volumes = config == nullptr ? nullptr : member(*config, "Volumes");
+    // The engine would mount a place on its disk there, without limits, and nobody would wipe it.
+    if (volumes != nullptr && volumes->is_object() && !volumes->get_object().empty())
+      fail("its base image declares the volume " +
+           std::string(volumes->get_object().begin()->key()) +
+           ", which would be writable; use one without");
     co_return labels != nullptr&& text_at(*labels, image_recipe_label) == image_.recipe;
   }
 
@@ -127,23 +134,11 @@ class ImageBuild {
     last_note_ = line;
   }
 
-  // The wheels, and what gave access to the index, are in its layers.
   Task<> remove_stage() try {
-    if (plan_.packages.empty()) co_return;
-    const std::string filter = docker::url_encode(json::serialize(
-        json::object{{"label", json::array{std::string(image_stage_label) + '=' + image_.stage}}}));
-    const docker::EngineAnswer found =
-        co_await client_.call({.path = "/images/json?all=1&filters=" + filter});
-    const json::array* list = found.body.if_array();
-    if (list == nullptr) co_return;
-    // A layer goes with the last that stands on it: some are gone before their turn.
-    for (const json::value& one : *list)
-      co_await client_.call({.method = "DELETE",
-                             .path = "/images/" + text_at(one, "Id") + "?force=1",
-                             .accepted = {404, 409}});
+    if (!plan_.packages.empty()) co_await remove_stages(client_, image_.stage);
   } catch (const Error& error) {
-    log::warning("what was needed to build an image could not be removed",
-                 {{"image", image_.tag}, {"error", error.what()}});
+    log::error("what was needed to build an image could not be removed",
+               {{"image", image_.tag}, {"error", error.what()}});
   }
 
   [[noreturn]] void fail(const std::string& why) const {

@@ -1,6 +1,7 @@
 #include "builder/image_builder.h"
 
 #include "base/log.h"
+#include "builder/build_stages.h"
 
 #include <boost/json.hpp>
 
@@ -74,26 +75,37 @@ Task<std::vector<Built>> ImageBuilder::list() {
     built.size_bytes = static_cast<std::uint64_t>(number_at(image, "Size"));
     built.created = number_at(image, "Created");
     built.is_in_use = in_use.contains(text_at(one, "Id"));
-    // A rebuilt one has lost its tag to the newer.
+    // A rebuilt one has lost its tag to the newer; another tag is somebody else's.
+    built.name = text_at(one, "Id");
     const json::array* names = tags == nullptr ? nullptr : tags->if_array();
-    built.name = names == nullptr || names->empty() ? text_at(one, "Id")
-                                                    : std::string(names->front().as_string());
-    if (built.name == "<none>:<none>") built.name = text_at(one, "Id");
+    for (std::size_t i = 0; names != nullptr && i < names->size(); ++i)
+      if (const json::string& tag = (*names)[i].as_string(); tag.starts_with(options_.prefix))
+        built.name = std::string(tag);
     built.is_wanted = wanted.contains(built.name);
     images.push_back(std::move(built));
   }
   co_return images;
 }
 
+// Whether it is gone. One that cannot be removed is no reason to keep the rest.
+Task<bool> ImageBuilder::remove(std::string image) try {
+  // 409: somebody began to use it, and keeps it.
+  const docker::EngineAnswer answer = co_await client_.call({.method = "DELETE",
+                                                             .path = "/images/" + image,
+                                                             .limit = std::chrono::seconds(60),
+                                                             .accepted = {404, 409}});
+  co_return answer.status < 300;
+} catch (const docker::EngineError& error) {
+  log::warning("an image cannot be removed", {{"image", image}, {"error", error.what()}});
+  co_return false;
+}
+
 Task<std::vector<std::string>> ImageBuilder::prune() {
+  co_await remove_stages(client_, {});
   std::vector<std::string> removed;
-  for (const Built& image : co_await list()) {
-    if (image.is_wanted || image.is_in_use) continue;
-    // 409: somebody began to use it, and keeps it.
-    const docker::EngineAnswer answer = co_await client_.call(
-        {.method = "DELETE", .path = "/images/" + image.name, .accepted = {404, 409}});
-    if (answer.status < 300) removed.push_back(image.name);
-  }
+  for (const Built& image : co_await list())
+    if (!image.is_wanted && !image.is_in_use && co_await remove(image.name))
+      removed.push_back(image.name);
   co_return removed;
 }
 

@@ -26,6 +26,7 @@ class ImageBuilder : public SandboxBuilder {
 
  private:
   Task<std::set<std::string>> images_in_use();
+  Task<bool> remove(std::string image);
 
   const registry::ToolRegistry& registry_;
   docker::EngineAddress engine_;

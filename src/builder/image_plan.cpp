@@ -10,6 +10,8 @@
 #include <boost/json.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 
 namespace hearth::builder {
 namespace {
@@ -108,6 +110,12 @@ std::string dockerfile_of(const BuildPlan& plan, const ImageOptions& options,
   return text;
 }
 
+// Whoever finds its images later than that knows that nobody needs them.
+std::string stage_until(std::chrono::system_clock::time_point end) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(end.time_since_epoch());
+  return std::to_string(seconds.count()) + '-' + random_id();
+}
+
 std::vector<fs::path> files_in(const fs::path& directory) {
   std::vector<fs::path> files;
   std::error_code failed;
@@ -121,8 +129,11 @@ std::vector<fs::path> files_in(const fs::path& directory) {
 }  // namespace
 
 ImagePlan plan_image(const BuildPlan& plan, const ImageOptions& options) {
+  // Who has credentials and who has not must agree on what an image is.
+  ImageOptions without_credentials = options;
+  without_credentials.netrc.clear();
   registry::Digest recipe;
-  recipe.add(dockerfile_of(plan, options, {}, {}));
+  recipe.add(dockerfile_of(plan, without_credentials, {}, {}));
   recipe.add(requirements_of(plan));
   for (const fs::path& program : {options.programs.init, options.programs.harness})
     recipe.add(os::read_file(program, most_program_bytes));
@@ -133,7 +144,7 @@ ImagePlan plan_image(const BuildPlan& plan, const ImageOptions& options) {
   ImagePlan image;
   image.tag = options.prefix + plan.sandbox + ':' + plan.checksum;
   image.recipe = recipe.finish();
-  image.stage = random_id();
+  image.stage = stage_until(std::chrono::system_clock::now() + options.build_timeout);
   image.dockerfile = dockerfile_of(plan, options, image.stage, image.recipe);
   image.needs_network = !plan.packages.empty() && !options.pip.no_index;
   return image;
@@ -161,6 +172,14 @@ std::string image_context(const BuildPlan& plan, const ImageOptions& options,
                    os::read_file(wheel, most_wheel_bytes));
   }
   return tar.finish();
+}
+
+bool is_stage_over(std::string_view stage, std::chrono::system_clock::time_point now) {
+  std::int64_t until = 0;
+  std::from_chars(stage.data(), stage.data() + stage.size(), until);
+  constexpr std::int64_t clocks_differ = 60;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
+  return until + clocks_differ < seconds.count();
 }
 
 }  // namespace hearth::builder

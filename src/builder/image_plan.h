@@ -4,8 +4,9 @@
 #include "backend/programs.h"
 #include "builder/build_environment.h"
 
-#include <map>
+#include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hearth::builder {
@@ -33,12 +34,15 @@ struct ImagePlan {
   // Everything that decides what the image holds but the wheels themselves; a label of the image.
   // One that says otherwise is stale.
   std::string recipe{};
-  std::string stage{};  // names the first stage's images, which are removed
+  std::string stage{};  // names the first stage's images, which are removed: until when, and an id
   bool needs_network = false;
 };
 
 // Reads the programs. Throws OsError.
 ImagePlan plan_image(const BuildPlan& plan, const ImageOptions& options);
+
+// Whether the build that a stage's label names must have ended: its images are left over.
+bool is_stage_over(std::string_view stage, std::chrono::system_clock::time_point now);
 
 // The tar that the engine gets, in memory. Reads wheels. Throws OsError.
 std::string image_context(const BuildPlan& plan, const ImageOptions& options,

@@ -7,6 +7,7 @@
 #include "docker/docker_host.h"
 #include "execution/script_executor.h"
 #include "native/native_source.h"
+#include "settings/load.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -60,10 +61,22 @@ Task<std::string> describe_engine(docker::EngineAddress address) {
   co_return docker::describe_engine(identity, info.body);
 }
 
+// Empty where no configuration says so.
+std::string configured_engine(const settings::Environment& environment) {
+  try {
+    const std::filesystem::path file = settings::find_settings_file({}, environment);
+    return settings::load_settings(settings::read_settings_input(file, environment, {}))
+        .settings.docker.host;
+  } catch (const Error&) {
+    return {};  // `hearth config check` says what is wrong with it
+  }
+}
+
 // Docker is for those who want it; without it nothing is missing.
 Finding docker_finding() try {
+  const settings::Environment environment = settings::current_environment();
   const docker::EngineAddress address =
-      docker::choose_engine_address({}, settings::current_environment());
+      docker::choose_engine_address(configured_engine(environment), environment);
   asio::io_context loop(1);
   std::future<std::string> words = asio::co_spawn(loop, describe_engine(address), asio::use_future);
   loop.run();

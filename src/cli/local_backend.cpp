@@ -32,7 +32,7 @@ std::unique_ptr<builder::ImageBuilder> image_builder(const asio::any_io_executor
   options.build_timeout = build.build_timeout;
   options.programs = backend::find_programs();
   const auto netrc = environment.find("NETRC");
-  if (netrc != environment.end() && !netrc->second.empty())
+  if (netrc != environment.end() && std::filesystem::exists(netrc->second))
     options.netrc = os::read_file(netrc->second, most_netrc_bytes);
   return std::make_unique<builder::ImageBuilder>(
       executor, plan.registry, engine_address(plan, environment), std::move(options));

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
 
 namespace hearth::docker {
 namespace {
@@ -43,14 +45,22 @@ json::array ulimits() {
   return limits;
 }
 
-json::array binds(const std::vector<blueprint::Mount>& mounts) {
+// Older engines leave what is mounted below a read-only directory writable: then it is not shown.
+json::object bind_options(const blueprint::Mount& mount, bool has_recursive_read_only) {
+  json::object options{{"Propagation", "rprivate"}};
+  if (mount.read_only)
+    options[has_recursive_read_only ? "ReadOnlyForceRecursive" : "NonRecursive"] = true;
+  return options;
+}
+
+json::array binds(const ContainerOrder& order) {
   json::array list;
-  for (const blueprint::Mount& mount : mounts)
+  for (const blueprint::Mount& mount : order.mounts)
     list.push_back({{"Type", "bind"},
                     {"Source", mount.source},
                     {"Target", mount.target},
                     {"ReadOnly", mount.read_only},
-                    {"BindOptions", {{"Propagation", "rprivate"}}}});
+                    {"BindOptions", bind_options(mount, order.has_recursive_read_only)}});
   return list;
 }
 
@@ -74,7 +84,7 @@ json::object host_config(const ContainerOrder& order) {
   host["ShmSize"] = shared_memory_bytes;
   host["LogConfig"] = {{"Type", "none"}};  // what scripts say is nobody's log
   host["Ulimits"] = ulimits();
-  host["Mounts"] = binds(order.mounts);
+  host["Mounts"] = binds(order);
   host["RestartPolicy"] = {{"Name", "no"}};
   if (!order.runtime.empty()) host["Runtime"] = order.runtime;
   return host;
@@ -109,6 +119,26 @@ bool has(const json::value& list, std::string_view wanted) {
 
 bool is_number(const json::value& value, const json::value& wanted) {
   return value.is_number() && value.to_number<std::int64_t>() == wanted.to_number<std::int64_t>();
+}
+
+// A volume of the base image would be a place on the host's disk that nobody limits or wipes.
+bool has_only_ordered_mounts(const json::value& inspected, const ContainerOrder& order) {
+  const json::array* mounts = at(inspected, {"Mounts"}).if_array();
+  if (mounts == nullptr) return false;
+  std::size_t bound = 0;
+  for (const json::value& mount : *mounts) {
+    const json::value& type = at(mount, {"Type"});
+    if (type == json::value("bind")) ++bound;
+    if (type == json::value("volume")) return false;
+  }
+  return bound == order.mounts.size();
+}
+
+bool is_filtered(const json::value& options) {
+  const json::array* list = options.if_array();
+  return list != nullptr && std::any_of(list->begin(), list->end(), [](const json::value& one) {
+           return one.is_string() && one.get_string().starts_with("seccomp={");
+         });
 }
 
 bool is_without_network(const json::value& inspected) {
@@ -160,6 +190,8 @@ json::object container_body(const ContainerOrder& order) {
   for (const char* key : {"OpenStdin", "StdinOnce", "AttachStdin", "AttachStdout", "AttachStderr"})
     body[key] = true;
   body["StopSignal"] = "SIGKILL";
+  // Nothing of the base image's runs beside init.
+  body["Healthcheck"] = {{"Test", json::array{"NONE"}}};
   body["Labels"] = json::value_from(order.labels);
   body["HostConfig"] = host_config(order);
   return body;
@@ -181,7 +213,13 @@ std::vector<std::string> differences_of(const json::value& inspected, const Cont
         "it was given capabilities");
   check(at(host, {"Privileged"}) == json::value(false), "it is privileged");
   check(has(at(host, {"SecurityOpt"}), "no-new-privileges:true"), "programs may gain privileges");
+  check(is_filtered(at(host, {"SecurityOpt"})), "its system calls are not filtered as wanted");
   check(is_without_network(inspected), "it has a network");
+  check(at(host, {"PidMode"}) == json::value(""), "it sees other processes");
+  check(at(host, {"IpcMode"}) == json::value("private"), "it shares its messages and memory");
+  check(has_only_ordered_mounts(inspected, order), "it has other mounts than were ordered");
+  check(is_number(at(host, {"MemorySwap"}), limits.at("MemorySwap")),
+        "its swap is not limited as wanted");
   check(is_number(at(host, {"Memory"}), limits.at("Memory")),
         "its memory is not limited as wanted");
   check(is_number(at(host, {"PidsLimit"}), limits.at("PidsLimit")),
@@ -192,17 +230,23 @@ std::vector<std::string> differences_of(const json::value& inspected, const Cont
 }
 
 void refuse_engine_socket(const std::vector<blueprint::Mount>& mounts, const std::string& socket) {
-  if (socket.empty()) return;
+  const auto real = [](const std::string& path) {
+    std::error_code failed;
+    const std::filesystem::path found = std::filesystem::weakly_canonical(path, failed);
+    return failed || path.empty() ? path : found.string();
+  };
   for (const std::string& path :
-       {socket, std::string("/var/run/docker.sock"), std::string("/run/docker.sock")})
+       {real(socket), std::string("/var/run/docker.sock"), std::string("/run/docker.sock"),
+        std::string("/run/containerd/containerd.sock")})
     for (const blueprint::Mount& mount : mounts) {
-      const std::string& source = mount.source;
+      const std::string source = real(mount.source);
+      if (path.empty()) continue;
       const bool holds_it =
           path.starts_with(source) &&
           (path.size() == source.size() || source.ends_with('/') || path[source.size()] == '/');
       if (holds_it)
-        throw Error("the mount of " + source + " would show the Docker engine's socket (" + path +
-                    ") to a sandbox");
+        throw Error("the mount of " + mount.source + " would show the Docker engine's socket (" +
+                    path + ") to a sandbox");
     }
 }
 

@@ -27,6 +27,9 @@ struct ContainerOrder {
   std::string runtime{};  // empty: the engine's default
   std::string seccomp_profile{};
   double host_cores = 1;  // the engine refuses more than it has
+  // Whether the engine can make what is mounted below a read-only directory read-only too
+  // (API 1.44).
+  bool has_recursive_read_only = false;
   std::map<std::string, std::string> labels{};
 };
 
@@ -48,7 +51,8 @@ boost::json::object limits_body(const blueprint::ResourceLimits& limits, double 
 std::vector<std::string> differences_of(const boost::json::value& inspected,
                                         const ContainerOrder& order);
 
-// ConfigError if one of them would show the engine's socket to a sandbox: who has that is root.
+// Throws Error if one of them would show the engine's socket to a sandbox: who has that is root. As
+// far as this machine's links and paths are the engine's.
 void refuse_engine_socket(const std::vector<blueprint::Mount>& mounts, const std::string& socket);
 
 }  // namespace hearth::docker

@@ -23,9 +23,11 @@ json::value inspected(const ContainerOrder& wanted) {
   json::object host = container_body(wanted).at("HostConfig").as_object();
   host["Privileged"] = false;
   host["CapAdd"] = nullptr;
+  host["PidMode"] = "";
   return {{"State", {{"Running", true}, {"Paused", false}}},
           {"HostConfig", std::move(host)},
-          {"NetworkSettings", {{"Networks", {{"none", json::object()}}}}}};
+          {"NetworkSettings", {{"Networks", {{"none", json::object()}}}}},
+          {"Mounts", json::array{}}};
 }
 
 }  // namespace
@@ -74,6 +76,8 @@ TEST_CASE("an order has every protection") {
   CHECK(host.at("Mounts").as_array().size() == 2);
   CHECK(host.at("Mounts").at(0).at("ReadOnly") == json::value(true));
   CHECK(host.at("Mounts").at(1).at("ReadOnly") == json::value(false));
+  CHECK(host.at("Mounts").at(0).at("BindOptions").at("NonRecursive") == json::value(true));
+  CHECK_FALSE(host.at("Mounts").at(1).at("BindOptions").as_object().contains("NonRecursive"));
   CHECK_FALSE(container_body(order()).at("HostConfig").as_object().contains("Runtime"));
   // No secret is in what everybody who may ask the engine can read.
   for (const json::value& variable : body.at("Env").as_array())
@@ -102,6 +106,14 @@ TEST_CASE("a container that is not what was ordered is found out") {
   CHECK(host("CapAdd", json::array{"SYS_ADMIN"}) == "it was given capabilities");
   CHECK(host("Privileged", true) == "it is privileged");
   CHECK(host("SecurityOpt", json::array{"seccomp={}"}) == "programs may gain privileges");
+  CHECK(host("SecurityOpt", json::array{"no-new-privileges:true"}) ==
+        "its system calls are not filtered as wanted");
+  CHECK(host("PidMode", "host") == "it sees other processes");
+  CHECK(host("IpcMode", "shareable") == "it shares its messages and memory");
+  CHECK(host("MemorySwap", 1) == "its swap is not limited as wanted");
+  CHECK(changed([](json::value& found) {
+          found.as_object()["Mounts"] = json::array{{{"Type", "volume"}, {"Destination", "/v"}}};
+        }) == "it has other mounts than were ordered");
   CHECK(host("Memory", 0) == "its memory is not limited as wanted");
   CHECK(host("PidsLimit", nullptr) == "its processes are not limited as wanted");
   CHECK(host("NanoCpus", 0) == "its CPU is not limited as wanted");
@@ -125,6 +137,8 @@ TEST_CASE("no sandbox is shown the engine's socket") {
   for (const char* source : {"/", "/srv", "/srv/engine", "/srv/engine/docker.sock", "/var",
                              "/var/run", "/run", "/var/run/docker.sock"})
     CHECK_MESSAGE(refused(source), source);
+  CHECK(refused("/tmp/../srv/engine"));
+  CHECK(refused("/run/containerd"));
   for (const char* source : {"/srv/engineer", "/srv/engine/data", "/home", "/runner"})
     CHECK_MESSAGE(!refused(source), source);
 }

@@ -9,6 +9,8 @@
 
 #include <boost/json.hpp>
 
+#include <unistd.h>
+
 #include <set>
 #include <system_error>
 #include <utility>
@@ -19,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr std::size_t most_id_bytes = 64;
+constexpr std::size_t id_digits = 32;
 // To kill and remove a container takes a tenth of a second; many at once wait for each other.
 constexpr std::chrono::seconds removal_limit{30};
 
@@ -30,13 +32,18 @@ std::string owner_of(const fs::path& directory) {
   fs::create_directories(directory, failed);
   if (failed) throw OsError("create " + directory.string(), failed.value());
   if (!fs::exists(file)) {
-    try {
-      os::write_new_file(file, random_id(), 0644);
-    } catch (const OsError& error) {
-      if (error.code != EEXIST) throw;
-    }
+    // Whole or not at all, and the first one's for all.
+    const fs::path fresh = directory / ("owner-" + random_id());
+    os::write_new_file(fresh, random_id(), 0644);
+    const bool is_there = ::link(fresh.c_str(), file.c_str()) == 0 || errno == EEXIST;
+    const OsError error("create " + file.string());
+    fs::remove(fresh, failed);
+    if (!is_there) throw OsError(error);
   }
-  return os::read_file(file, most_id_bytes);
+  std::string owner = os::read_file(file, id_digits);
+  if (owner.size() != id_digits || owner.find_first_not_of("0123456789abcdef") != std::string::npos)
+    throw Error(file.string() + " does not name an installation: remove it to get a new name");
+  return owner;
 }
 
 std::string text_at(const json::value& object, std::string_view key) {
@@ -78,6 +85,12 @@ DockerHost::~DockerHost() {
   fs::remove(lock_of(instance_), ignored);
 }
 
+bool DockerHost::has_recursive_read_only() const {
+  constexpr int since_minor = 44;
+  const std::string& version = identity_.api_version;
+  return std::stoi(version.substr(version.find('.') + 1)) >= since_minor;
+}
+
 fs::path DockerHost::lock_of(const std::string& instance) const {
   return options_.state_dir / "docker" / ("instance-" + instance);
 }
@@ -87,6 +100,8 @@ std::map<std::string, std::string> DockerHost::labels(const std::string& sandbox
 }
 
 Task<Mutex::Lock> DockerHost::permit_to_start() {
+  for (Mutex& lane : lanes_)
+    if (!lane.is_locked()) co_return co_await lane.lock();
   co_return co_await lanes_[next_lane_++ % lanes_.size()].lock();
 }
 
@@ -120,6 +135,22 @@ Task<> DockerHost::look() {
   throw Error("the Docker engine has no runtime \"" + options_.runtime + "\"; it has " + names);
 }
 
+// One that cannot be removed is no reason not to start: the next start tries again.
+Task<bool> DockerHost::remove_leftover(std::string path) try {
+  // 409: somebody else is removing it.
+  co_await client_.call({.method = "DELETE",
+                         .path = std::move(path),
+                         .limit = removal_limit,
+                         .accepted = {404, 409}});
+  co_return true;
+} catch (const EngineError& error) {
+  log::warning("what an earlier process left cannot be removed", {{"error", error.what()}});
+  co_return false;
+} catch (const EngineTimeout& error) {
+  log::warning("what an earlier process left cannot be removed", {{"error", error.what()}});
+  co_return false;
+}
+
 Task<> DockerHost::reconcile() {
   const std::string filter = url_encode(json::serialize(
       json::object{{"label", json::array{std::string(owner_label) + '=' + owner_}}}));
@@ -142,6 +173,7 @@ Task<> DockerHost::reconcile() {
     dead.emplace(instance, std::move(*lock));
     return true;
   };
+  std::set<std::string> stubborn;
   std::size_t removed = 0;
   for (const Kind& kind : {Kind{"/containers/json?all=1&filters=", "/containers/", "?force=1&v=1"},
                            Kind{"/networks?filters=", "/networks/", ""}}) {
@@ -150,16 +182,16 @@ Task<> DockerHost::reconcile() {
     if (list == nullptr) continue;
     for (const json::value& one : *list) {
       if (!is_dead(label_of(one, instance_label))) continue;
-      // 409: somebody else is removing it.
-      co_await client_.call({.method = "DELETE",
-                             .path = kind.path + text_at(one, "Id") + kind.options,
-                             .limit = removal_limit,
-                             .accepted = {404, 409}});
-      ++removed;
+      if (co_await remove_leftover(kind.path + text_at(one, "Id") + kind.options)) {
+        ++removed;
+      } else {
+        stubborn.insert(label_of(one, instance_label));
+      }
     }
   }
   std::error_code ignored;
-  for (const auto& [instance, lock] : dead) fs::remove(lock_of(instance), ignored);
+  for (const auto& [instance, lock] : dead)
+    if (!stubborn.contains(instance)) fs::remove(lock_of(instance), ignored);
   if (removed > 0)
     log::info("removed what earlier processes left at the Docker engine", {{"count", removed}});
 }

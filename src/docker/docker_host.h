@@ -36,6 +36,7 @@ class DockerHost {
   const DockerHostOptions& options() const { return options_; }
   const EngineIdentity& identity() const { return identity_; }
   double cores() const { return cores_; }
+  bool has_recursive_read_only() const;
   const std::string& seccomp_profile() const { return seccomp_profile_; }
 
   // On everything this process makes.
@@ -50,6 +51,7 @@ class DockerHost {
   explicit DockerHost(DockerHostOptions options);
   Task<> look();
   Task<> reconcile();
+  Task<bool> remove_leftover(std::string path);
   std::filesystem::path lock_of(const std::string& instance) const;
 
   DockerHostOptions options_;

@@ -72,13 +72,17 @@ class DockerSource::Birth {
 
 DockerSource::DockerSource(const asio::any_io_executor& executor, std::shared_ptr<DockerHost> host,
                            std::string image, blueprint::SandboxConfig config,
-                           std::vector<blueprint::Mount> mounts)
-    : executor_(executor), host_(std::move(host)), background_(executor) {
+                           std::vector<blueprint::Mount> mounts, Rebuild rebuild)
+    : executor_(executor),
+      host_(std::move(host)),
+      rebuild_(std::move(rebuild)),
+      background_(executor) {
   refuse_engine_socket(mounts, host_->options().address.socket);
   order_.image = std::move(image);
   order_.runtime = host_->options().runtime;
   order_.seccomp_profile = host_->seccomp_profile();
   order_.host_cores = host_->cores();
+  order_.has_recursive_read_only = host_->has_recursive_read_only();
   order_.labels = host_->labels(config.name);
   order_.config = std::move(config);
   order_.mounts = std::move(mounts);
@@ -117,11 +121,28 @@ Task<> DockerSource::create(Container& container) {
   if (container.id.empty()) throw EngineUnreachable("the Docker engine named no new container");
 }
 
+// An image may be pruned while nobody has a container of it.
+Task<> DockerSource::create_anew(Container& container) {
+  bool is_missing = false;
+  try {
+    co_await create(container);
+  } catch (const EngineError& error) {
+    is_missing = error.status == 404 && rebuild_;
+    if (!is_missing) throw;
+  }
+  if (!is_missing) co_return;
+  log::warning("an image is gone and is built again", {{"image", order_.image}});
+  order_.image = co_await rebuild_();
+  if (is_closed_) throw SpawnError("no more sandboxes are made", {});
+  co_await create(container);
+}
+
 Task<std::unique_ptr<backend::Sandbox>> DockerSource::make(std::shared_ptr<Container> container) {
   EngineClient& client = host_->client();
   const std::chrono::milliseconds limit = host_->options().ready_limit;
   Mutex::Lock permit = co_await host_->permit_to_start();
-  co_await create(*container);
+  if (is_closed_) throw SpawnError("no more sandboxes are made", {});
+  co_await create_anew(*container);
   const std::string path = "/containers/" + container->id;
   // Both before it starts: nothing that it says, and not its end, may be missed.
   HttpConnection::Hijacked connection = co_await client.attach(container->id, quick_limit);
@@ -211,10 +232,11 @@ Task<> DockerSource::remove(std::shared_ptr<Container> container) {
   std::optional<steady_clock::time_point> gone_since;
   std::chrono::milliseconds pause{100};
   while (true) {
+    const bool was_uncertain = container->is_uncertain;
     const bool is_gone = co_await try_to_remove(*container);
     if (is_gone) container->note_ended();
     if (is_gone && !gone_since) gone_since = steady_clock::now();
-    if (is_gone && (!container->is_uncertain || steady_clock::now() - *gone_since > late_birth)) {
+    if (is_gone && (!was_uncertain || steady_clock::now() - *gone_since > late_birth)) {
       living_.erase(container);
       co_return;
     }

@@ -7,6 +7,7 @@
 #include "docker/container_spec.h"
 #include "docker/docker_host.h"
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -16,10 +17,13 @@ namespace hearth::docker {
 
 class DockerSource : public backend::SandboxSource {
  public:
+  // Gives an image again that somebody has removed.
+  using Rebuild = std::function<Task<std::string>()>;
+
   // `mounts` as the engine's machine sees them. Throws Error if one would show the engine's socket.
   DockerSource(const asio::any_io_executor& executor, std::shared_ptr<DockerHost> host,
                std::string image, blueprint::SandboxConfig config,
-               std::vector<blueprint::Mount> mounts);
+               std::vector<blueprint::Mount> mounts, Rebuild rebuild = {});
 
   Task<std::unique_ptr<backend::Sandbox>> spawn() override;
   Task<> close() override;
@@ -36,6 +40,7 @@ class DockerSource : public backend::SandboxSource {
 
   Task<std::unique_ptr<backend::Sandbox>> make(std::shared_ptr<Container> container);
   Task<> create(Container& container);
+  Task<> create_anew(Container& container);
   Task<> watch(std::shared_ptr<Container> container, std::unique_ptr<HttpConnection> waiting);
   Task<> learn_fate(Container& container);
   Task<> remove(std::shared_ptr<Container> container);
@@ -44,6 +49,7 @@ class DockerSource : public backend::SandboxSource {
   asio::any_io_executor executor_;
   std::shared_ptr<DockerHost> host_;
   ContainerOrder order_;
+  Rebuild rebuild_;
   std::set<std::shared_ptr<Container>> living_;  // asked for, and not known to be removed
   bool is_closed_ = false;
   TaskGroup background_;

@@ -28,8 +28,10 @@ void rethrow_cancellation(const error_code& error) {
 }
 
 [[noreturn]] void broke_off(const HttpRequest& request, const error_code& error) {
+  // Without the query, which may hold the credentials of a proxy.
   throw EngineUnreachable("the Docker engine broke off its answer to " + request.method + ' ' +
-                          request.target + " (" + error.message() + ')');
+                          request.target.substr(0, request.target.find('?')) + " (" +
+                          error.message() + ')');
 }
 
 asio::generic::stream_protocol::endpoint endpoint_of(const EngineAddress& address) {

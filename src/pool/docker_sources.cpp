@@ -28,8 +28,9 @@ Task<std::unique_ptr<backend::SandboxSource>> DockerSources::open(
   // First: where there is no engine, its absence is the error, not that of an image.
   const std::shared_ptr<docker::DockerHost> engine = co_await host();
   std::string image = co_await builder_.ensure_sandbox(sandbox, std::move(on_progress));
+  auto rebuild = [this, sandbox] { return builder_.ensure_sandbox(sandbox, {}); };
   co_return std::make_unique<docker::DockerSource>(executor_, engine, std::move(image), config,
-                                                   std::move(mounts));
+                                                   std::move(mounts), std::move(rebuild));
 }
 
 }  // namespace hearth::pool

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 using namespace hearth;
@@ -255,4 +256,34 @@ TEST_CASE("closing a source ends the containers that somebody still has") {
   CHECK(containers_with(label).empty());
   run_task(loop, sandbox->exited());
   CHECK_THROWS_AS(run_task(loop, source->spawn()), SpawnError);
+}
+
+TEST_CASE("an image that is removed under a pool is built again") {
+  DockerPool pool({docker_config("default", 0)});
+  pool.startup();
+  remove_image("hearth-sandbox-default:" + pool.registry.sandbox_checksum("default"));
+  pool::Lease lease = pool.checkout();
+  CHECK(pool.turn(lease, "print('built')").stdout_text == "built\n");
+}
+
+TEST_CASE("what is mounted below a read-only file resource cannot be written either") {
+  const TemporaryDirectory shown;
+  ::chmod(shown.path().c_str(), 0755);
+  const std::string below = shown.path() / "below";
+  REQUIRE(::mkdir(below.c_str(), 0777) == 0);
+  REQUIRE(::mount("tmpfs", below.c_str(), "tmpfs", 0, "mode=1777") == 0);
+  blueprint::SandboxConfig config = docker_config();
+  config.resources = {{shown.path(), "/data", true, {}}};
+  std::string said;
+  {
+    DockerBackend backend(config);
+    said = backend
+               .run(
+                   "import errno\n"
+                   "try: open('/data/below/x', 'w')\n"
+                   "except OSError as error: print(errno.errorcode[error.errno])\n")
+               .stdout_text;
+  }
+  ::umount(below.c_str());
+  CHECK(said == "EROFS\n");
 }

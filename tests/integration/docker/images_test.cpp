@@ -255,6 +255,32 @@ TEST_CASE("B14: a base image that does not exist is a build error") {
   CHECK(std::string(images.failure("baseless").what()).find("no/such-image") != std::string::npos);
 }
 
+TEST_CASE("B2: whether the caller has credentials makes no other image") {
+  Images images;
+  write_wheel(images.wheels(), "tiny", "ANSWER = 42\n");
+  images.add_sandbox("agreed", {"tiny"});
+  images.options.netrc = "machine example.org login me password hush-hush\n";
+  const std::string tag = images.ensure("agreed");
+  images.options.netrc.clear();
+  CHECK(images.ensure("agreed") == tag);
+  CHECK_FALSE(images.was_built());
+}
+
+TEST_CASE("B8: a base image with a volume is refused") {
+  Images images;
+  builder::TarArchive tar;
+  tar.add_file("Dockerfile", "FROM python:3.11-slim\nVOLUME /vol\n");
+  docker::EngineClient client(engine_address());
+  run_task(images.loop,
+           client.stream({.method = "POST", .path = "/build?t=hearth-test-volume:1"},
+                         {"application/x-tar", tar.finish()}, [](std::string_view) {}));
+  images.tags.emplace_back("hearth-test-volume:1");
+  images.options.base_image = "hearth-test-volume:1";
+  images.add_sandbox("leaky");
+  CHECK(std::string(images.failure("leaky").what()).find("the volume /vol") != std::string::npos);
+  images.tags.push_back("hearth-sandbox-leaky:" + images.registry.sandbox_checksum("leaky"));
+}
+
 TEST_CASE("B15: a name that is not registered is refused") {
   Images images;
   CHECK_THROWS_AS(images.ensure("x"), registry::UnknownSandbox);
@@ -284,8 +310,9 @@ TEST_CASE("B25: ten who ask at once get one build") {
         }) == 1);
 }
 
-TEST_CASE("B26: an interrupted build leaves nothing that looks like an image") {
+TEST_CASE("B26: an interrupted build leaves nothing that looks like an image, and no credentials") {
   Images images;
+  images.options.netrc = "machine example.org login me password hush-hush\n";
   write_wheel(images.wheels(), "quick", "x = 1\n");
   images.add_sandbox("halted", {"quick"});
   {
@@ -310,6 +337,7 @@ TEST_CASE("B26: an interrupted build leaves nothing that looks like an image") {
   }
   const std::string tag = "hearth-sandbox-halted:" + images.registry.sandbox_checksum("halted");
   CHECK(call_engine({.path = "/images/" + tag + "/json", .accepted = {404}}).status == 404);
+  CHECK(images_with(builder::image_stage_label).empty());
   CHECK(images.ensure("halted") == tag);
   CHECK(images.run(tag, "halted", "import quick; print(quick.x)") == "1\n");
 }

@@ -76,3 +76,13 @@ TEST_CASE("what a dead process left is removed at the next start, what a living 
     locks += entry.path().filename().string().starts_with("instance-") ? 1 : 0;
   CHECK(locks == 1);
 }
+
+TEST_CASE(
+    "a name of an installation that is none is refused, not shared with others who lost theirs") {
+  const TemporaryDirectory state;
+  std::filesystem::create_directory(state.path() / "docker");
+  state.write("docker/owner", "");
+  asio::io_context loop(1);
+  CHECK_THROWS_WITH_AS(run_task(loop, docker::DockerHost::open(docker_host_options(state.path()))),
+                       doctest::Contains("does not name an installation"), Error);
+}
