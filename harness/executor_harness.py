@@ -35,6 +35,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 import types
 import weakref
@@ -1048,7 +1049,7 @@ class RunPipe:
         return chunk
 
 
-def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base):
+def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, between=None):
     """Turns a freshly forked process into a worker. Never returns."""
     try:
         become_worker(base.workspace)
@@ -1059,6 +1060,7 @@ def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base):
         close_from(FIRST_SPARE_FD)
         restore_exit_handlers()
         channel.open()
+        wait_for_end_of_parent(between)
         prepared = {"type": "prepared", "pid": os.getpid(), "holder": start_memory_holder()}
         channel.send(encode("prepared", prepared))
         serve_requests(Worker(base), RunPipe())
@@ -1067,6 +1069,15 @@ def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base):
         flush_streams()
     finally:
         os._exit(1)
+
+
+def wait_for_end_of_parent(between):
+    """Init looks for processes among its own children: what is none of them yet would survive a reset.
+
+    Usually there is nothing to wait for. Polled, as a process closes its files before it gives its children away.
+    """
+    while os.getppid() == between:
+        time.sleep(0.0002)
 
 
 # Made before the forks, so that no worker pays for it.
@@ -1355,9 +1366,10 @@ def prepare(control, fds, base):
     if between == 0:
         status = 1
         try:
+            own_pid = os.getpid()
             if os.fork() == 0:
                 control.close()
-                serve_worker(*fds, base)
+                serve_worker(*fds, base, own_pid)
             status = 0
         except OSError as error:
             status = error.errno

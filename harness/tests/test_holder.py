@@ -4,7 +4,13 @@ import os
 import signal
 import unittest
 
-from .fake_init import SharedHarness, reap
+from .fake_init import Harness, SharedHarness, reap
+
+# The harness forks twice for a worker; here, the process between is slow to end.
+SLOW_BETWEEN = (
+    "import os, time\nharness = os.getpid()\n"
+    "os.register_at_fork(after_in_parent=lambda: os.getpid() == harness or time.sleep(0.5))\n"
+)
 
 
 class HolderTest(SharedHarness):
@@ -41,6 +47,20 @@ class HolderTest(SharedHarness):
         )
         self.assertEqual(self.worker.wait_end().only("final_result")["data"], "no more")
         self.worker.end_holder()
+
+
+class SlowForkTest(unittest.TestCase):
+    def test_when_a_worker_is_prepared_it_and_its_holder_are_children_of_init(self):
+        with Harness(tools={"a.py": SLOW_BETWEEN}) as harness:
+            worker = harness.prepare(keep_holder=True)
+            self.addCleanup(worker.close)
+            self.assertEqual([parent_of(worker.pid), parent_of(worker.holder)], [os.getpid()] * 2)
+            worker.end_holder()
+
+
+def parent_of(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        return int(file.read().rsplit(")", 1)[1].split()[1])
 
 
 if __name__ == "__main__":
