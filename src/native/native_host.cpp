@@ -30,8 +30,6 @@ std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& opti
   host->programs = backend::find_programs(options.programs);
   host->ready_limit = options.ready_limit;
   host->seccomp_filter = seccomp::compile_filter();
-  constexpr std::size_t observers = 2;
-  host->observers = std::make_unique<asio::thread_pool>(observers);
   host->own_namespaces = observe_process(::getpid()).namespaces;
   if (::geteuid() == 0) {
     host->uids.emplace();

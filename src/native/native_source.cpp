@@ -225,10 +225,10 @@ ExpectedPosture NativeSource::expected_of(const NativeSandbox& sandbox) const {
 }
 
 // Before anybody's code is in it: what the kernel says, not what was intended.
-Task<> NativeSource::check_posture(const NativeSandbox& sandbox) const {
+Task<> NativeSource::check_posture(const NativeSandbox& sandbox) {
   const auto look = [pidfd = sandbox.pidfd(), expected = expected_of(sandbox)](
                         const std::stop_token&) { return what_differs(pidfd, expected); };
-  const std::vector<std::string> found = co_await on_worker(*host_->observers, look);
+  const std::vector<std::string> found = co_await on_worker(observers_, look);
   if (found.empty()) co_return;
   std::string words = "the sandbox is not what was asked for: ";
   for (std::size_t i = 0; i < found.size(); ++i) words += (i == 0 ? "" : "; ") + found[i];

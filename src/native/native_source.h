@@ -35,8 +35,6 @@ struct NativeHost {
   std::chrono::milliseconds ready_limit{};
   std::map<std::string, std::string> own_namespaces;
   std::vector<std::string> degraded;  // what is missing, in words
-  // They look at sandboxes: that is a millisecond of reading for each.
-  std::unique_ptr<asio::thread_pool> observers;
 };
 
 struct NativeHostOptions {
@@ -79,7 +77,7 @@ class NativeSource : public backend::SandboxSource {
 
   // Throws SpawnError if the kernel says that it is not what was asked for. The sandbox must
   // outlive the task.
-  Task<> check_posture(const NativeSandbox& sandbox) const;
+  Task<> check_posture(const NativeSandbox& sandbox);
 
  private:
   class Spawning;  // one that close() waits for
@@ -100,6 +98,9 @@ class NativeSource : public backend::SandboxSource {
   asio::steady_timer spawn_ended_;  // never expires; cancelled whenever one has
   bool is_stopped_ = false;         // nothing new, and all there is ends
   bool is_closed_ = false;
+  // Reads what the kernel says of new sandboxes. Of this source and not of all: its threads must
+  // have ended before the loop does.
+  asio::thread_pool observers_{1};
   TaskGroup background_;
 };
 
