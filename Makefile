@@ -40,10 +40,10 @@ lint: ## layers, sizes, formatting; clang-tidy and cppcheck on what changed (LIN
 	@scripts/build release --configure-only
 	@scripts/lint $(LINT)
 
-bench: ## measure, print one table, write build/bench.json
+bench: ## measure, print one table, write build/bench.json (BENCH=turns|native|pool|docker: a part of it)
 	@scripts/install-packages build test bench
 	@scripts/build release
-	@scripts/bench
+	@scripts/bench $(BENCH)
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS (default 600) from the kept corpus
 	@scripts/install-packages build test

@@ -134,15 +134,20 @@ void measure_stdout(Report& report) {
 
 }  // namespace
 
+// hearth-bench [JSON [GROUP]]: of all groups, or of one: turns, native, pool, docker.
 int main(int argc, char** argv) {
   Report report;
-  measure_plan(report);
-  measure_interactive(report);
-  measure_events(report);
-  measure_stdout(report);
-  measure_native(report);
-  measure_pool(report);
-  measure_docker(report);
+  const std::string wanted = argc > 2 ? argv[2] : "";
+  const auto measures = [&](const char* group) { return wanted.empty() || wanted == group; };
+  if (measures("turns")) {
+    measure_plan(report);
+    measure_interactive(report);
+    measure_events(report);
+    measure_stdout(report);
+  }
+  if (measures("native")) measure_native(report);
+  if (measures("pool")) measure_pool(report);
+  if (measures("docker")) measure_docker(report);
   std::fputs(report.table().c_str(), stdout);
   if (argc > 1) std::ofstream(argv[1]) << report.json();
 }

@@ -74,9 +74,10 @@ PipOptions pip_inside(const PipOptions& options) {
   return inside;
 }
 
-std::string packages_stage(const ImageOptions& options, const std::string& base,
-                           const std::string& stage) {
-  std::string text = "FROM " + base + " AS packages\n" + label(image_stage_label, stage);
+std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
+                           const std::string& base, const std::string& stage) {
+  std::string text = "FROM " + base + " AS packages\n" + label(image_stage_label, stage) +
+                     label(image_sandbox_label, plan.sandbox);
   text += "USER root\nCOPY build /build\nENV PIP_CONFIG_FILE=/dev/null PIP_ROOT_USER_ACTION=ignore";
   if (!options.pip.index_url.empty())
     text += " PIP_INDEX_URL=" + json::serialize(json::value(options.pip.index_url));
@@ -95,7 +96,7 @@ std::string dockerfile_of(const BuildPlan& plan, const ImageOptions& options,
                           const std::string& stage, const std::string& recipe) {
   const std::string base = replaced(options.base_image, "{version}", plan.python_version);
   std::string text;
-  if (!plan.packages.empty()) text += packages_stage(options, base, stage);
+  if (!plan.packages.empty()) text += packages_stage(plan, options, base, stage);
   text += "FROM " + base + "\nUSER root\n";
   if (!plan.packages.empty()) text += "COPY --from=packages /packages /hearth/packages\n";
   text += "COPY hearth /hearth\nCOPY tools /tools\n";
