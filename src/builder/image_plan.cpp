@@ -76,8 +76,8 @@ PipOptions pip_inside(const PipOptions& options) {
 
 std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
                            const std::string& base, const std::string& stage) {
-  std::string text = "FROM " + base + " AS packages\n" + label(image_stage_label, stage) +
-                     label(image_sandbox_label, plan.sandbox);
+  std::string text = "FROM " + base + " AS packages\n" + label(image_sandbox_label, plan.sandbox) +
+                     label(image_stage_label, stage);
   text += "USER root\nCOPY build /build\nENV PIP_CONFIG_FILE=/dev/null PIP_ROOT_USER_ACTION=ignore";
   if (!options.pip.index_url.empty())
     text += " PIP_INDEX_URL=" + json::serialize(json::value(options.pip.index_url));
