@@ -29,6 +29,15 @@ void remove_tree(const fs::path& tree) {
                {{"directory", tree.string()}, {"reason", failed.message()}});
 }
 
+// Under its own name, a builder that is just taking it could put a new lock into what is half gone.
+// Whoever finds the other name takes it for a dead builder's, which it is.
+void remove_under_another_name(const fs::path& tree) {
+  const fs::path other = tree.parent_path() / (prefix + random_id());
+  std::error_code failed;
+  fs::rename(tree, other, failed);
+  if (!failed) remove_tree(other);
+}
+
 }  // namespace
 
 // One who looks for what was left may come between any two steps of taking a new place; then that
@@ -60,7 +69,7 @@ void remove_left_workshops(const fs::path& parent) {
     if (!entry.path().filename().string().starts_with(prefix)) continue;
     try {
       if (const auto lock = os::FileLock::try_acquire(entry.path() / lock_name))
-        remove_tree(entry.path());
+        remove_under_another_name(entry.path());
     } catch (const OsError& error) {
       if (error.code == ENOENT) continue;  // its builder was not dead, and has finished
       log::warning("a directory could not be looked at", {{"reason", error.what()}});
