@@ -1,17 +1,28 @@
 #include "cli/prompt.h"
 
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <editline/readline.h>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 namespace hearth::cli {
 namespace {
 
 constexpr int most_kept_lines = 1000;
+
+// Returns the key that was the end of input until now.
+cc_t exchange_end_key(cc_t key) {
+  termios settings{};
+  if (::tcgetattr(STDIN_FILENO, &settings) != 0) return key;
+  const cc_t before = std::exchange(settings.c_cc[VEOF], key);
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &settings);
+  return before;
+}
 
 }  // namespace
 
@@ -19,12 +30,17 @@ Prompt::Prompt(std::filesystem::path history)
     : on_terminal_(::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1),
       history_(std::move(history)) {
   if (!on_terminal_) return;
+  // While a step runs, nobody reads and the terminal would make an end of input of Ctrl-D, which
+  // the line editor then meets as a null byte that means nothing. Without such a key it stays
+  // Ctrl-D.
+  end_key_ = exchange_end_key(_POSIX_VDISABLE);
   ::using_history();
   ::read_history(history_.c_str());
 }
 
 Prompt::~Prompt() {
   if (!on_terminal_) return;
+  exchange_end_key(end_key_);
   std::error_code ignored;
   std::filesystem::create_directories(history_.parent_path(), ignored);
   ::stifle_history(most_kept_lines);

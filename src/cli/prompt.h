@@ -9,7 +9,8 @@ namespace hearth::cli {
 
 class Prompt {
  public:
-  // On a terminal, earlier sessions' lines are read from `history`, and kept there.
+  // On a terminal, earlier sessions' lines are read from `history`, and kept there. What is typed
+  // from now on waits for line(), Ctrl-D too.
   explicit Prompt(std::filesystem::path history);
   ~Prompt();
   Prompt(const Prompt&) = delete;
@@ -20,6 +21,7 @@ class Prompt {
 
  private:
   bool on_terminal_;
+  unsigned char end_key_ = 0;  // of the terminal, as it was
   std::filesystem::path history_;
 };
 

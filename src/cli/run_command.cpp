@@ -82,10 +82,11 @@ Task<int> run_all(RunSession& session, const RunOptions& options, std::string hi
   const bool show_build = ::isatty(STDERR_FILENO) == 1 && !options.quiet;
   RunSession::OnLine on_line;
   if (show_build) on_line = [](const std::string& line) { std::cerr << line << '\n'; };
+  std::optional<Prompt> prompt;
+  if (options.interactive) prompt.emplace(std::move(history));
   co_await session.open(std::move(on_line));
-  if (!options.interactive) co_return co_await run_files(session, options);
-  Prompt prompt(std::move(history));
-  co_return co_await run_steps(session, options, prompt);
+  co_return prompt ? co_await run_steps(session, options, *prompt)
+                   : co_await run_files(session, options);
 }
 
 // Whatever happens, what was started is ended before the loop is left.

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
+import termios
 import unittest
 
 HEARTH = os.path.abspath(sys.argv.pop())
@@ -169,33 +169,60 @@ class Run(unittest.TestCase):
         return False
 
     def test_the_prompt_on_a_terminal(self):
-        master, slave = pty.openpty()
-        home = self.folder.name
-        env = {**os.environ, "HOME": home, "TERM": "dumb", "XDG_STATE_HOME": home}
-        process = subprocess.Popen([HEARTH, "run", "-i"], stdin=slave, stdout=slave, stderr=slave, env=env)
-        os.close(slave)
-        seen = b""
-        for line, answer in ((b"6 * 7\n", b"42\r\n"), (b"for i in range(2): print('n', i)\n\n", b"n 1\r\n"), (b"\x04", None)):
-            while b">>> " not in seen:
-                seen += self.read_some(master)
-            seen = b""
-            os.write(master, line)
-            while answer is not None and answer not in seen:
-                seen += self.read_some(master)
-            if answer is not None:
-                seen = seen[seen.index(answer) :]
-        # Again until it is heard: the first may come while the terminal changes its mode.
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while process.poll() is None and time.monotonic() < deadline:
-            os.write(master, b"\x04")
-            time.sleep(0.05)
-        self.assertEqual(process.wait(PATIENCE_SECONDS), 0)
-        os.close(master)
+        with Terminal(self.folder.name) as terminal:
+            terminal.read_until(b">>> ")
+            terminal.type(b"6 * 7\n")
+            terminal.read_until(b"42\r\n", b">>> ")
+            terminal.type(b"for i in range(2): print('n', i)\n\n")
+            terminal.read_until(b"n 1\r\n", b">>> ")
+            terminal.type(b"\x04")
+            self.assertEqual(terminal.exit_code(), 0)
 
-    def read_some(self, master):
-        ready, _, _ = select.select([master], [], [], PATIENCE_SECONDS)
-        self.assertTrue(ready, "nothing came from the terminal")
-        return os.read(master, 4096)
+    def test_what_is_typed_while_a_step_runs_is_read_after_it(self):
+        with Terminal(self.folder.name) as terminal:
+            terminal.read_until(b">>> ")
+            terminal.type(b"print('be' + 'gun', flush=True); import time; time.sleep(0.5)\n")
+            terminal.read_until(b"begun")
+            terminal.type(b"'typed' + 'ahead'\n\x04")
+            terminal.read_until(b"typedahead")
+            self.assertEqual(terminal.exit_code(), 0)
+            self.assertEqual(termios.tcgetattr(terminal.master), terminal.settings)
+
+
+class Terminal:
+    """`hearth run -i` on a terminal of its own."""
+
+    def __init__(self, home):
+        self.master, self.slave = pty.openpty()
+        self.settings = termios.tcgetattr(self.master)
+        env = {**os.environ, "HOME": home, "TERM": "dumb", "XDG_STATE_HOME": home}
+        ends = {"stdin": self.slave, "stdout": self.slave, "stderr": self.slave}
+        self.process = subprocess.Popen([HEARTH, "run", "-i"], env=env, **ends)
+        self.seen = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.slave)
+        os.close(self.master)
+
+    def type(self, keys):
+        os.write(self.master, keys)
+
+    def read_until(self, *texts):
+        """Until each of them has come, one after the other."""
+        for text in texts:
+            while text not in self.seen:
+                ready, _, _ = select.select([self.master], [], [], PATIENCE_SECONDS)
+                assert ready, "the terminal shows only %r" % self.seen
+                self.seen += os.read(self.master, 4096)
+            self.seen = self.seen[self.seen.index(text) + len(text) :]
+
+    def exit_code(self):
+        return self.process.wait(PATIENCE_SECONDS)
 
 
 if __name__ == "__main__":
