@@ -41,9 +41,9 @@ void measure_plan(Report& report) {
   std::vector<double> reference;
   for (int i = 0; i < turns; ++i) {
     floor.renew();
-    // Init prepares the next worker by itself after a turn; this is about a turn that finds it
+    // Init prepares the next worker by itself a while after a turn; this is about one that finds it
     // prepared.
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(80ms);
     reference.push_back(microseconds([&] { floor.round_trip(script); }));
     ours.push_back(microseconds([&] { sandbox.run(script); }));
   }

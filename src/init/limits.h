@@ -20,6 +20,8 @@ inline constexpr std::chrono::milliseconds cancel_grace{500};
 inline constexpr std::chrono::milliseconds sweep_interval{10};
 inline constexpr std::chrono::seconds sweep_patience{5};
 inline constexpr int max_prepare_attempts = 3;
+// Most sandboxes are thrown away right after a turn. Only one that is not gets its next worker.
+inline constexpr std::chrono::milliseconds prepare_delay{50};
 inline constexpr int max_reaped_at_once = 256;
 
 }  // namespace hearth::init

@@ -106,6 +106,9 @@ int Supervisor::patience_ms(Clock::time_point now) const {
   Clock::time_point wake = Clock::time_point::max();
   if (turn_ && turn_->started() && !turn_->must_die() && !worker_is_over_) wake = turn_->wake_at();
   if (sweeping_since_) wake = std::min(wake, next_sweep_);
+  if (lacks_worker()) wake = std::min(wake, prepare_at_);
+  // Whom a stranger stops must be resumed, however often.
+  if (preparing_ && interactive_) wake = std::min(wake, now + sweep_interval);
   if (wake == Clock::time_point::max()) return -1;
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(wake - now).count();
   // An hour at a time: a year does not fit into poll's int.

@@ -67,6 +67,7 @@ class Supervisor {
   void watch_preparation();
   void announce_prepared();
   void worker_ended(pid_t pid, int wait_status, const rusage& usage);
+  bool lacks_worker() const;
   Worker& turn_worker();
   const Worker& turn_worker() const;
 
@@ -94,6 +95,7 @@ class Supervisor {
   std::optional<Worker> prepared_;     // waits for a turn
   std::optional<Worker> interactive_;  // keeps the namespace between steps
   std::optional<Worker> plan_;         // runs the turn, if it is not the interactive one
+  Clock::time_point prepare_at_{};     // when the next is asked for, if no turn needs it earlier
   int prepare_attempts_ = 0;
   std::string prepare_failure_;    // the harness's word on the last attempt
   bool interactive_lost_ = false;  // it ended between two steps

@@ -178,9 +178,16 @@ void Supervisor::advance() {
   if (exit_code_ || turn_ || reset_ != Reset::none) return;
   if (!harness_.alive()) {
     exit_code_ = 1;
-  } else if (was_ready_ && !prepared_ && !preparing_) {
+  } else if (lacks_worker() && now >= prepare_at_) {
     prepare_worker();
   }
+}
+
+// One that keeps a namespace is most likely asked for its next step, which must not wait for a
+// fork.
+bool Supervisor::lacks_worker() const {
+  return was_ready_ && !turn_ && reset_ == Reset::none && !prepared_ && !preparing_ &&
+         !interactive_;
 }
 
 void Supervisor::start_turn(Clock::time_point now) {
@@ -248,6 +255,7 @@ void Supervisor::end_turn(Clock::time_point now) {
   (turn_->interactive() ? interactive_ : plan_).reset();
   turn_.reset();
   worker_is_over_ = false;
+  prepare_at_ = now + prepare_delay;
 }
 
 std::vector<pid_t> Supervisor::spared_pids() const {

@@ -27,6 +27,24 @@ def others(count):
         time.sleep(0.001)
 )py";
 
+// Beside the one that keeps the steps' variables: a turn that is cancelled before it has a worker
+// leaves that to the next.
+void leave_prepared_worker(Sandbox& sandbox) {
+  SandboxChannel& channel = sandbox.process().channel();
+  wire::RunRequest request = request_for("pass");
+  request.execution_id = "given-up";
+  run_task(sandbox.loop(), channel.send(request));
+  run_task(sandbox.loop(), channel.ping(std::chrono::seconds(20)));  // it has been taken up
+  run_task(sandbox.loop(), channel.send(wire::CancelRequest{request.execution_id}));
+  while (true) {
+    const auto received = run_task(sandbox.loop(), channel.receive());
+    const auto* done = std::get_if<wire::ScriptDone>(&received.event.body);
+    if (done == nullptr) continue;
+    REQUIRE(!done->started);
+    return;
+  }
+}
+
 // The sandbox takes no further turn and says so by its end.
 void check_sandbox_ends(Sandbox& sandbox) {
   const auto next = sandbox.run("print('next')");
@@ -193,6 +211,7 @@ TEST_CASE("a step that kills the harness ends the sandbox, not the host's patien
 TEST_CASE("a step that stops harness and prepared worker does not stop the next turn") {
   Sandbox sandbox;
   CHECK(sandbox.step("n = 1").verdict == Verdict::ok);
+  leave_prepared_worker(sandbox);
   const auto result = sandbox.step(find_others + R"py(
 for pid in others(2): os.kill(pid, signal.SIGSTOP)
 print('stopped two')
@@ -206,6 +225,7 @@ TEST_CASE("a step that kills the prepared worker does not harm the next turn") {
   Sandbox sandbox;
   CHECK(sandbox.step("n = 1").verdict == Verdict::ok);
   for (int round = 0; round < 5; ++round) {
+    leave_prepared_worker(sandbox);
     // Gone from /proc means that init has seen its end.
     const auto killer = sandbox.step(find_others + R"py(
 victim = others(2)[-1]
@@ -220,6 +240,7 @@ while os.path.exists('/proc/%d' % victim): time.sleep(0.001)
 TEST_CASE("init, harness and prepared worker cannot be read, written or traced") {
   Sandbox sandbox;
   CHECK(sandbox.step("n = 1").verdict == Verdict::ok);
+  leave_prepared_worker(sandbox);
   const auto result = sandbox.step(find_others + R"py(
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
