@@ -102,7 +102,9 @@ class ToolResult:
 
 def _open_libc():
     try:
-        return ctypes.CDLL(None, use_errno=True)
+        library = ctypes.CDLL(None, use_errno=True)
+        library.prctl, library.syscall, library.clone, library.pause  # looked up here once, not in each worker
+        return library
     except (AttributeError, OSError):
         return None
 
@@ -1112,19 +1114,25 @@ def serve_requests(worker, pipe):
 
 
 def become_worker(workspace):
-    """Undoes what a fork shares with its parent, and gives a script the surroundings it expects."""
+    """Undoes what a fork shares with its parent."""
     channel.reset()
     try:
         os.setsid()
     except OSError:
         pass  # leads a session already
+    try:
+        os.chdir(workspace)
+    except OSError:
+        os.chdir("/")
+    if "numpy.random" in sys.modules:  # Python's own is seeded anew by every fork
+        sys.modules["numpy.random"].seed()
+
+
+def settle():
+    """Gives scripts the surroundings they expect, once for all workers: each page that one writes is its own."""
     for number in handled_signals():
         _signal.signal(number, _signal.SIG_DFL)
     interrupts.restore()
-    os.chdir(workspace if os.path.isdir(workspace) else "/")
-    for name in ("random", "numpy.random"):
-        if name in sys.modules:
-            sys.modules[name].seed()
     forget_exit_handlers()
     threading.excepthook = end_thread
     builtins.input = refuse_input
@@ -1263,6 +1271,7 @@ def load_base(tools, workspace, preload=(), paths=()):
             raise LoadFailed("preload %s" % module, error)
     load_lazy_parts()
     flush_streams()
+    settle()
     warm_up(workspace)
     gc.collect()
     gc.freeze()
@@ -1436,6 +1445,7 @@ class Zygote:
         self.base = base
         # With the interpreter's lock held: new processes come back from the middle of the call.
         self.native_serve = ctypes.PyDLL(ISOLATE_LIBRARY).hearth_serve
+        self.after_fork = ctypes.pythonapi.PyOS_AfterFork_Child
         spec_type, spawned_type = native_types()
         self.filter = ctypes.create_string_buffer(seccomp_filter, len(seccomp_filter))
         paths = [os.fsencode(path) for path in writable_paths] + [None]
@@ -1450,24 +1460,21 @@ class Zygote:
         )
 
     def serve(self):
-        # Whoever ends is nobody's business here: the host holds a pidfd.
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         gc.collect()
         gc.freeze()
         if self.native_serve(self.control.fileno(), ctypes.byref(self.spec), ctypes.byref(self.spawned)) == 0:
-            become_forked(self.spawned, self.base)
+            self.become_forked()
         os._exit(0)
 
-
-def become_forked(spawned, base):
-    """What os.fork() does in a child, after which it is one of the sandbox's two Pythons."""
-    try:
-        ctypes.pythonapi.PyOS_AfterFork_Child()
-        if spawned.role == WORKER:
-            serve_worker(*spawned.fds, base)
-        serve_control(socket.socket(fileno=spawned.fds[0]), base)
-    finally:
-        os._exit(1)
+    def become_forked(self):
+        """What os.fork() does in a child, after which it is one of the sandbox's two Pythons."""
+        try:
+            self.after_fork()
+            if self.spawned.role == WORKER:
+                serve_worker(*self.spawned.fds, self.base)
+            serve_control(socket.socket(fileno=self.spawned.fds[0]), self.base)
+        finally:
+            os._exit(1)
 
 
 def read_filter():

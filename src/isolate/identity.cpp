@@ -2,12 +2,13 @@
 #include "isolate/steps.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,21 +36,51 @@ bool write_map(const char* path, unsigned outside) {
   return write_to(path, map);
 }
 
+// Not by libc's functions, which would change the user of all threads it knows: the zygote's.
+bool change_user(const HearthSandboxSpec& spec) {
+  return ::syscall(SYS_setgroups, 0, nullptr) == 0 &&
+         ::syscall(SYS_setresgid, spec.gid, spec.gid, spec.gid) == 0 &&
+         ::syscall(SYS_setresuid, spec.uid, spec.uid, spec.uid) == 0;
+}
+
+struct UserNamespace {
+  const HearthSandboxSpec* spec;
+  int fd;
+};
+
+// The first process of the new namespace, who names its user and leaves a descriptor of it.
+int name_user(void* argument) {
+  auto* made = static_cast<UserNamespace*>(argument);
+  if (write_to("/proc/self/setgroups", "deny") &&
+      write_map("/proc/self/uid_map", made->spec->uid) &&
+      write_map("/proc/self/gid_map", made->spec->gid))
+    made->fd = ::open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+  return 0;
+}
+
+// Whoever shares memory, as this process does with the zygote, cannot leave its user namespace for
+// a new one; but it can enter one that somebody made.
+int make_user_namespace(const HearthSandboxSpec& spec) {
+  alignas(16) static char stack[16384];
+  UserNamespace made{&spec, -1};
+  const int maker = ::clone(name_user, stack + sizeof stack,
+                            CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_NEWUSER | SIGCHLD, &made);
+  if (maker < 0 || ::waitpid(maker, nullptr, 0) != maker) return -1;
+  return made.fd;
+}
+
 }  // namespace
 
 // A user namespace that owns nothing: the other namespaces belong to the zygote's, so whoever gains
 // rights in this one has gained them over no mount, no network and no process.
 bool become_sandbox_user(const HearthSandboxSpec& spec) {
-  if (spec.uid != 0 &&
-      (::setgroups(0, nullptr) != 0 || ::setresgid(spec.gid, spec.gid, spec.gid) != 0 ||
-       ::setresuid(spec.uid, spec.uid, spec.uid) != 0))
-    return fail("become the sandbox's user");
   // A change of user makes a process unreadable to itself, and the maps are files of /proc.
-  if (::prctl(PR_SET_DUMPABLE, 1) != 0) return fail("become the sandbox's user");
-  if (::unshare(CLONE_NEWUSER) != 0) return fail("create the sandbox's user namespace");
-  if (!write_to("/proc/self/setgroups", "deny") || !write_map("/proc/self/uid_map", spec.uid) ||
-      !write_map("/proc/self/gid_map", spec.gid))
-    return fail("name the sandbox's user");
+  if ((spec.uid != 0 && !change_user(spec)) || ::prctl(PR_SET_DUMPABLE, 1) != 0)
+    return fail("become the sandbox's user");
+  const int made = make_user_namespace(spec);
+  if (made < 0 || ::setns(made, CLONE_NEWUSER) != 0)
+    return fail("create the sandbox's user namespace");
+  ::close(made);
   // From here on no equal can trace or read it; so the harness is safe before it has run at all.
   return ::prctl(PR_SET_DUMPABLE, 0) == 0 || fail("become unreadable");
 }

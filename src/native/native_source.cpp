@@ -10,6 +10,7 @@
 #include "native/posture.h"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <utility>
 
 namespace hearth::native {
@@ -82,9 +84,9 @@ os::UniqueFd network_of(int pidfd) {
 }
 
 // In a thread of its own, and perhaps of a sandbox that ends meanwhile.
-std::vector<std::string> what_differs(int pidfd, const ExpectedPosture& expected) try {
+Differences what_differs(int pidfd, const ExpectedPosture& expected) try {
   const pid_t first = pid_of(pidfd);
-  std::vector<std::string> found = differences_of_sandbox(first, expected);
+  Differences found = differences_of_sandbox(first, expected);
   // Else it was perhaps another that had its number by then.
   if (pid_of(pidfd) != first) found.emplace_back("it has ended");
   return found;
@@ -196,6 +198,7 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
     sandbox->own(co_await shielded(zygote->fork_sandbox(request, fds)));
   }
   stream.theirs.reset();
+  std::future<Differences> seen = look_at(*sandbox);
   try {
     co_await sandbox->channel().await_ready(host_->ready_limit);
   } catch (const IncompleteRead&) {
@@ -203,7 +206,10 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   } catch (const SpawnError& error) {
     throw SpawnError(why_not_ready(*sandbox, error.what()), error.traceback);
   }
-  co_await check_posture(*sandbox);
+  if (seen.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    co_await on_worker(observers_, [](const std::stop_token&) {});  // comes after it in the line
+  // While it made itself ready it may have had a file of Python's open.
+  if (!seen.get().empty()) co_await check_posture(*sandbox);
   if (is_stopped_) throw SpawnError("the source was closed", {});
   sandbox->keep_network(network_of(sandbox->pidfd()));
   co_return sandbox;
@@ -224,11 +230,24 @@ ExpectedPosture NativeSource::expected_of(const NativeSandbox& sandbox) const {
   return expected;
 }
 
-// Before anybody's code is in it: what the kernel says, not what was intended.
+// Before anybody's code is in it: what the kernel says, not what was intended. Its processes have
+// given up by then whatever they will, and cannot get it back.
+std::future<Differences> NativeSource::look_at(const NativeSandbox& sandbox) {
+  // Its own handle: the sandbox may be gone before the thread is done.
+  os::UniqueFd handle(::fcntl(sandbox.pidfd(), F_DUPFD_CLOEXEC, 0));
+  if (!handle) throw OsError("duplicate a descriptor");
+  const auto look = std::make_shared<std::packaged_task<Differences()>>(
+      [pidfd = std::move(handle), expected = expected_of(sandbox)] {
+        return what_differs(pidfd.get(), expected);
+      });
+  asio::post(observers_, [look] { (*look)(); });
+  return look->get_future();
+}
+
 Task<> NativeSource::check_posture(const NativeSandbox& sandbox) {
-  const auto look = [pidfd = sandbox.pidfd(), expected = expected_of(sandbox)](
-                        const std::stop_token&) { return what_differs(pidfd, expected); };
-  const std::vector<std::string> found = co_await on_worker(observers_, look);
+  std::future<Differences> seen = look_at(sandbox);
+  co_await on_worker(observers_, [](const std::stop_token&) {});
+  const Differences found = seen.get();
   if (found.empty()) co_return;
   std::string words = "the sandbox is not what was asked for: ";
   for (std::size_t i = 0; i < found.size(); ++i) words += (i == 0 ? "" : "; ") + found[i];

@@ -5,6 +5,7 @@
 #include "backend/sandbox.h"
 #include "blueprint/sandbox_config.h"
 #include "native/cgroup.h"
+#include "native/posture.h"
 #include "native/uid_range.h"
 #include "native/zygote.h"
 
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -86,6 +88,7 @@ class NativeSource : public backend::SandboxSource {
   Task<std::unique_ptr<backend::Sandbox>> spawn_from(std::shared_ptr<Zygote> zygote);
   wire::SpawnRequest request_for(uid_t uid) const;
   ExpectedPosture expected_of(const NativeSandbox& sandbox) const;
+  std::future<Differences> look_at(const NativeSandbox& sandbox);
 
   asio::any_io_executor executor_;
   std::shared_ptr<const NativeHost> host_;

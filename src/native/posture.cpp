@@ -226,8 +226,7 @@ std::vector<pid_t> children_of(pid_t pid) {
   return children;
 }
 
-std::vector<std::string> differences(const ObservedProcess& observed,
-                                     const ExpectedPosture& expected) {
+Differences differences(const ObservedProcess& observed, const ExpectedPosture& expected) {
   Comparison comparison(observed);
   compare_identity(comparison, observed, expected);
   compare_surroundings(comparison, observed, expected);
@@ -236,9 +235,9 @@ std::vector<std::string> differences(const ObservedProcess& observed,
   return comparison.take();
 }
 
-std::vector<std::string> differences_of_sandbox(pid_t first, const ExpectedPosture& expected) {
+Differences differences_of_sandbox(pid_t first, const ExpectedPosture& expected) {
   const ObservedProcess init = observe_process(first);
-  std::vector<std::string> found = differences(init, expected);
+  Differences found = differences(init, expected);
   for (const pid_t pid : children_of(first)) {
     // All see the same mounts if they are in the same namespaces, and that is cheaper to compare.
     const ObservedProcess child = observe_process(pid, Mounts::skip);

@@ -36,11 +36,11 @@ struct ExpectedPosture {
   std::vector<std::string> controllers{};
 };
 
-// Every difference, in words.
-std::vector<std::string> differences(const ObservedProcess& observed,
-                                     const ExpectedPosture& expected);
+// All there are, in words.
+using Differences = std::vector<std::string>;
+Differences differences(const ObservedProcess& observed, const ExpectedPosture& expected);
 
 // The first process and all that it has, read and compared.
-std::vector<std::string> differences_of_sandbox(pid_t first, const ExpectedPosture& expected);
+Differences differences_of_sandbox(pid_t first, const ExpectedPosture& expected);
 
 }  // namespace hearth::native

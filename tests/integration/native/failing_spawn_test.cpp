@@ -91,12 +91,20 @@ TEST_CASE("an interpreter that does not exist fails the spawn") {
 }
 
 TEST_CASE("a step of isolation that fails is named") {
-  blueprint::SandboxConfig config;
-  config.resource_limits.pids_limit = -3;  // one process, and a sandbox needs three
-  NativeSandboxes sandboxes(config);
-  CHECK(contains(failure_of_spawn(sandboxes).message, "fork the sandbox's processes"));
-  // The zygote has lost nothing by it.
-  CHECK(contains(failure_of_spawn(sandboxes).message, "fork the sandbox's processes"));
+  struct Case {
+    int pids_limit;
+    std::string step;
+  };
+  // One process and two, where a sandbox needs three.
+  for (const Case& one : {Case{-3, "create the sandbox's user namespace"},
+                          Case{-2, "fork the sandbox's processes"}}) {
+    blueprint::SandboxConfig config;
+    config.resource_limits.pids_limit = one.pids_limit;
+    NativeSandboxes sandboxes(config);
+    CHECK(contains(failure_of_spawn(sandboxes).message, one.step));
+    // The zygote has lost nothing by it.
+    CHECK(contains(failure_of_spawn(sandboxes).message, one.step));
+  }
 }
 
 TEST_CASE("a sandbox whose memory does not suffice for its start fails the spawn") {

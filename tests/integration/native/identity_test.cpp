@@ -114,7 +114,8 @@ TEST_CASE("every live sandbox has a user of its own on the host") {
   }
 }
 
-TEST_CASE("a sandbox consists of init, harness, worker and the holder of its memory") {
+// The second was the one that made its user namespace.
+TEST_CASE("a sandbox consists of init, worker, harness and the holder of the worker's memory") {
   NativeSandboxes sandboxes;
   const auto neighbour = sandboxes.spawn();
   const auto sandbox = sandboxes.spawn();
@@ -124,7 +125,7 @@ def status(pid): return dict(line.split(':\t', 1) for line in open('/proc/%d/sta
 for pid in sorted(int(name) for name in os.listdir('/proc') if name.isdigit()):
     print(pid, status(pid)['PPid'].strip(), 'itself' if pid == os.getpid() else '')
 print(os.getsid(0) == os.getpid(), os.getpgrp() == os.getpid())
-)py") == "1 0 \n2 1 \n3 1 itself\n4 1 \nTrue True\n");
+)py") == "1 0 \n3 1 itself\n4 1 \n5 1 \nTrue True\n");
 }
 
 TEST_CASE("a script's descriptors are its streams and its two pipes") {
