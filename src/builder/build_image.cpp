@@ -4,6 +4,7 @@
 #include "blueprint/problem.h"
 #include "builder/build_stages.h"
 #include "docker/engine_client.h"
+#include "docker/json_path.h"
 #include "wire/line_reader.h"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -20,18 +21,9 @@ namespace hearth::builder {
 namespace {
 
 namespace json = boost::json;
+using docker::text_at;
 
 constexpr std::size_t most_line_bytes = std::size_t{1} << 20;
-
-const json::value* member(const json::value& value, std::string_view name) {
-  const json::object* object = value.if_object();
-  return object == nullptr ? nullptr : object->if_contains(name);
-}
-
-std::string text_at(const json::value& value, std::string_view name) {
-  const json::value* found = member(value, name);
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
-}
 
 // What programs say on standard error comes in red.
 std::string without_colours(std::string_view text) {
@@ -74,15 +66,12 @@ class ImageBuild {
   Task<bool> is_there() {
     const docker::EngineAnswer found =
         co_await client_.call({.path = "/images/" + image_.tag + "/json", .accepted = {404}});
-    const json::value* config = member(found.body, "Config");
-    const json::value* labels = config == nullptr ? nullptr : member(*config, "Labels");
-    const json::value* volumes = config == nullptr ? nullptr : member(*config, "Volumes");
+    const json::object* volumes = docker::at(found.body, {"Config", "Volumes"}).if_object();
     // The engine would mount a place on its disk there, without limits, and nobody would wipe it.
-    if (volumes != nullptr && volumes->is_object() && !volumes->get_object().empty())
-      fail("its base image declares the volume " +
-           std::string(volumes->get_object().begin()->key()) +
+    if (volumes != nullptr && !volumes->empty())
+      fail("its base image declares the volume " + std::string(volumes->begin()->key()) +
            ", which would be writable; use one without");
-    co_return labels != nullptr&& text_at(*labels, image_recipe_label) == image_.recipe;
+    co_return text_at(found.body, {"Config", "Labels", image_recipe_label}) == image_.recipe;
   }
 
   Task<> build() {
@@ -115,10 +104,10 @@ class ImageBuild {
       boost::system::error_code failed;
       const json::value said = json::parse(line->text, failed);
       if (failed) continue;
-      if (const std::string text = text_at(said, "stream"); !text.empty())
+      if (const std::string text = text_at(said, {"stream"}); !text.empty())
         log_.add(without_colours(text));
-      if (const std::string status = text_at(said, "status"); !status.empty()) note(status, said);
-      if (const std::string error = text_at(said, "error"); !error.empty()) {
+      if (const std::string status = text_at(said, {"status"}); !status.empty()) note(status, said);
+      if (const std::string error = text_at(said, {"error"}); !error.empty()) {
         log_.finish_line();
         error_ = log_.reason().empty() ? error : error + ": " + log_.reason();
         log_.add_line(error);
@@ -128,7 +117,7 @@ class ImageBuild {
 
   // Of a base image that is fetched. The same for every megabyte of it, but for the bar.
   void note(const std::string& status, const json::value& said) {
-    const std::string id = text_at(said, "id");
+    const std::string id = text_at(said, {"id"});
     const std::string line = id.empty() ? status : id + ": " + status;
     if (line != last_note_) log_.add_line(line);
     last_note_ = line;

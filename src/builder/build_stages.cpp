@@ -1,6 +1,7 @@
 #include "builder/build_stages.h"
 
 #include "builder/image_plan.h"
+#include "docker/json_path.h"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -13,18 +14,7 @@ namespace hearth::builder {
 namespace {
 
 namespace json = boost::json;
-
-std::string text_at(const json::value& value, std::string_view name) {
-  const json::object* object = value.if_object();
-  const json::value* found = object == nullptr ? nullptr : object->if_contains(name);
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
-}
-
-std::string stage_of(const json::value& image) {
-  const json::object* object = image.if_object();
-  const json::value* labels = object == nullptr ? nullptr : object->if_contains("Labels");
-  return labels == nullptr ? std::string() : text_at(*labels, image_stage_label);
-}
+using docker::text_at;
 
 // How many there were.
 Task<std::size_t> remove_once(docker::EngineClient& client, const std::string& stage) {
@@ -36,13 +26,13 @@ Task<std::size_t> remove_once(docker::EngineClient& client, const std::string& s
   const json::array* list = found.body.if_array();
   if (list == nullptr) co_return count;
   for (const json::value& image : *list) {
-    const std::string its = stage_of(image);
+    const std::string its = text_at(image, {"Labels", image_stage_label});
     if (its != stage && !is_stage_over(its, std::chrono::system_clock::now())) continue;
     ++count;
     // A layer goes with the last that stands on it: some are gone before their turn. 409: a
     // container that is being ended still uses it.
     co_await client.call({.method = "DELETE",
-                          .path = "/images/" + text_at(image, "Id") + "?force=1",
+                          .path = "/images/" + text_at(image, {"Id"}) + "?force=1",
                           .limit = std::chrono::seconds(60),
                           .accepted = {404, 409}});
   }

@@ -2,28 +2,18 @@
 
 #include "base/log.h"
 #include "builder/build_stages.h"
+#include "docker/json_path.h"
 
 #include <boost/json.hpp>
 
 #include <utility>
 
 namespace hearth::builder {
-namespace {
 
 namespace json = boost::json;
-
-std::string text_at(const json::value& value, std::string_view name) {
-  const json::object* object = value.if_object();
-  const json::value* found = object == nullptr ? nullptr : object->if_contains(name);
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
-}
-
-std::int64_t number_at(const json::object& object, std::string_view name) {
-  const json::value* found = object.if_contains(name);
-  return found != nullptr && found->is_int64() ? found->get_int64() : 0;
-}
-
-}  // namespace
+using docker::at;
+using docker::number_at;
+using docker::text_at;
 
 ImageBuilder::ImageBuilder(asio::any_io_executor loop, const registry::ToolRegistry& registry,
                            docker::EngineAddress engine, ImageOptions options,
@@ -49,7 +39,7 @@ Task<std::set<std::string>> ImageBuilder::images_in_use() {
   const docker::EngineAnswer found = co_await client_.call({.path = "/containers/json?all=1"});
   std::set<std::string> images;
   if (const json::array* list = found.body.if_array())
-    for (const json::value& one : *list) images.insert(text_at(one, "ImageID"));
+    for (const json::value& one : *list) images.insert(text_at(one, {"ImageID"}));
   co_return images;
 }
 
@@ -66,18 +56,15 @@ Task<std::vector<Built>> ImageBuilder::list() {
   const json::array* list = found.body.if_array();
   if (list == nullptr) co_return images;
   for (const json::value& one : *list) {
-    const json::object& image = one.as_object();
-    const json::value* tags = image.if_contains("RepoTags");
-    const json::value* labels = image.if_contains("Labels");
     Built built;
-    built.sandbox = labels == nullptr ? "" : text_at(*labels, image_sandbox_label);
-    built.checksum = labels == nullptr ? "" : text_at(*labels, image_checksum_label);
-    built.size_bytes = static_cast<std::uint64_t>(number_at(image, "Size"));
-    built.created = number_at(image, "Created");
-    built.is_in_use = in_use.contains(text_at(one, "Id"));
+    built.sandbox = text_at(one, {"Labels", image_sandbox_label});
+    built.checksum = text_at(one, {"Labels", image_checksum_label});
+    built.size_bytes = number_at(one, {"Size"});
+    built.created = static_cast<std::int64_t>(number_at(one, {"Created"}));
+    built.is_in_use = in_use.contains(text_at(one, {"Id"}));
     // A rebuilt one has lost its tag to the newer; another tag is somebody else's.
-    built.name = text_at(one, "Id");
-    const json::array* names = tags == nullptr ? nullptr : tags->if_array();
+    built.name = text_at(one, {"Id"});
+    const json::array* names = at(one, {"RepoTags"}).if_array();
     for (std::size_t i = 0; names != nullptr && i < names->size(); ++i)
       if (const json::string& tag = (*names)[i].as_string(); tag.starts_with(options_.prefix))
         built.name = std::string(tag);

@@ -1,6 +1,7 @@
 #include "docker/container_spec.h"
 
 #include "base/error.h"
+#include "docker/json_path.h"
 
 #include <boost/json.hpp>
 
@@ -95,19 +96,6 @@ std::vector<std::string> writable_targets(const ContainerOrder& order) {
   for (const blueprint::Mount& mount : order.mounts)
     if (!mount.read_only) targets.push_back(mount.target);
   return targets;
-}
-
-// Null where there is none, at any step.
-const json::value& at(const json::value& value, std::initializer_list<std::string_view> path) {
-  static const json::value null;
-  const json::value* here = &value;
-  for (const std::string_view name : path) {
-    const json::object* object = here->if_object();
-    const json::value* next = object == nullptr ? nullptr : object->if_contains(name);
-    if (next == nullptr) return null;
-    here = next;
-  }
-  return *here;
 }
 
 bool has(const json::value& list, std::string_view wanted) {

@@ -3,6 +3,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "docker/container_spec.h"
+#include "docker/json_path.h"
 #include "os/durable_files.h"
 #include "os/read_file.h"
 #include "seccomp/engine_profile.h"
@@ -46,30 +47,17 @@ std::string owner_of(const fs::path& directory) {
   return owner;
 }
 
-std::string text_at(const json::value& object, std::string_view key) {
-  const json::object* members = object.if_object();
-  const json::value* found = members == nullptr ? nullptr : members->if_contains(key);
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
-}
-
-std::string label_of(const json::value& one, std::string_view label) {
-  const json::object* members = one.if_object();
-  const json::value* labels = members == nullptr ? nullptr : members->if_contains("Labels");
-  return labels == nullptr ? std::string() : text_at(*labels, label);
-}
-
 }  // namespace
 
 std::string describe_engine(const EngineIdentity& identity, const json::value& info) {
   std::string words = identity.version + " (API " + identity.api_version + ')';
-  if (const std::string version = text_at(info, "CgroupVersion"); !version.empty())
+  if (const std::string version = text_at(info, {"CgroupVersion"}); !version.empty())
     words += ", cgroups " + version;
-  if (const std::string driver = text_at(info, "Driver"); !driver.empty()) words += ", " + driver;
-  const json::object* facts = info.if_object();
-  const json::value* runtimes = facts == nullptr ? nullptr : facts->if_contains("Runtimes");
-  if (runtimes == nullptr || !runtimes->is_object()) return words;
+  if (const std::string driver = text_at(info, {"Driver"}); !driver.empty()) words += ", " + driver;
+  const json::object* runtimes = at(info, {"Runtimes"}).if_object();
+  if (runtimes == nullptr) return words;
   std::string names;
-  for (const auto& one : runtimes->get_object())
+  for (const auto& one : *runtimes)
     if (!one.key().starts_with("io.containerd."))
       names += (names.empty() ? "" : ", ") + std::string(one.key());
   return words + ", runtimes " + names;
@@ -122,13 +110,11 @@ Task<std::shared_ptr<DockerHost>> DockerHost::open(DockerHostOptions options) {
 Task<> DockerHost::look() {
   identity_ = co_await client_.ping();
   const EngineAnswer info = co_await client_.call({.path = "/info"});
-  const json::object* facts = info.body.if_object();
-  if (facts == nullptr) throw EngineUnreachable("what answers is no Docker engine");
-  if (const json::value* count = facts->if_contains("NCPU"); count != nullptr && count->is_int64())
-    cores_ = static_cast<double>(count->get_int64());
+  if (!info.body.is_object()) throw EngineUnreachable("what answers is no Docker engine");
+  if (const std::uint64_t count = number_at(info.body, {"NCPU"}); count > 0)
+    cores_ = static_cast<double>(count);
   if (options_.runtime.empty()) co_return;
-  const json::value* runtimes = facts->if_contains("Runtimes");
-  const json::object* known = runtimes == nullptr ? nullptr : runtimes->if_object();
+  const json::object* known = at(info.body, {"Runtimes"}).if_object();
   if (known == nullptr || known->contains(options_.runtime)) co_return;
   std::string names;
   for (const auto& one : *known) names += (names.empty() ? "" : ", ") + std::string(one.key());
@@ -181,11 +167,11 @@ Task<> DockerHost::reconcile() {
     const json::array* list = found.body.if_array();
     if (list == nullptr) continue;
     for (const json::value& one : *list) {
-      if (!is_dead(label_of(one, instance_label))) continue;
-      if (co_await remove_leftover(kind.path + text_at(one, "Id") + kind.options)) {
+      if (!is_dead(text_at(one, {"Labels", instance_label}))) continue;
+      if (co_await remove_leftover(kind.path + text_at(one, {"Id"}) + kind.options)) {
         ++removed;
       } else {
-        stubborn.insert(label_of(one, instance_label));
+        stubborn.insert(text_at(one, {"Labels", instance_label}));
       }
     }
   }

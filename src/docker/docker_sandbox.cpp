@@ -1,5 +1,7 @@
 #include "docker/docker_sandbox.h"
 
+#include "docker/json_path.h"
+
 #include <boost/json.hpp>
 
 #include <utility>
@@ -10,16 +12,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t short_id_digits = 12;
-
-std::uint64_t number_at(const json::value& value, std::initializer_list<std::string_view> path) {
-  const json::value* here = &value;
-  for (const std::string_view name : path) {
-    const json::object* object = here->if_object();
-    here = object == nullptr ? nullptr : object->if_contains(name);
-    if (here == nullptr) return 0;
-  }
-  return here->is_number() ? here->to_number<std::uint64_t>() : 0;
-}
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "docker/container_stream.h"
 #include "docker/docker_sandbox.h"
+#include "docker/json_path.h"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -42,12 +43,6 @@ std::string why_not_ready(const Container& container, const std::string& last_wo
   why += ": " + last_words;
   while (why.ends_with('\n')) why.pop_back();
   return why;
-}
-
-std::string text_of(const json::value& value, std::string_view key) {
-  const json::object* object = value.if_object();
-  const json::value* found = object == nullptr ? nullptr : object->if_contains(key);
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
 }
 
 }  // namespace
@@ -112,7 +107,7 @@ Task<> DockerSource::create(Container& container) {
                                        .path = "/containers/create?name=" + container.name,
                                        .body = container_body(order_),
                                        .limit = host_->options().ready_limit});
-    container.id = text_of(created.body, "Id");
+    container.id = text_at(created.body, {"Id"});
   } catch (const EngineError&) {
     container.is_uncertain = false;  // refused: there is none
     throw;
@@ -183,9 +178,8 @@ Task<> DockerSource::watch(std::shared_ptr<Container> container,
       body.append(chunk.data(), size);
     boost::system::error_code failed;
     const json::value status = json::parse(body, failed);
-    if (const json::object* object = status.if_object())
-      if (const json::value* code = object->if_contains("StatusCode"))
-        container->exit_code = code->to_number<std::int64_t>();
+    if (const std::int64_t* code = at(status, {"StatusCode"}).if_int64())
+      container->exit_code = *code;
   } catch (const EngineUnreachable&) {  // NOLINT: the engine is gone, and with it the container
   }
   waiting.reset();
@@ -196,11 +190,7 @@ Task<> DockerSource::watch(std::shared_ptr<Container> container,
 Task<> DockerSource::learn_fate(Container& container) try {
   const EngineAnswer found = co_await host_->client().call(
       {.path = "/containers/" + container.id + "/json", .limit = fate_limit, .accepted = {404}});
-  const json::object* object = found.body.if_object();
-  const json::value* state = object == nullptr ? nullptr : object->if_contains("State");
-  const json::object* members = state == nullptr ? nullptr : state->if_object();
-  const json::value* killed = members == nullptr ? nullptr : members->if_contains("OOMKilled");
-  container.out_of_memory = killed != nullptr && *killed == json::value(true);
+  container.out_of_memory = at(found.body, {"State", "OOMKilled"}) == json::value(true);
 } catch (const Error& error) {
   log::debug("why a container ended is not known",
              {{"container", container.id}, {"error", error.what()}});

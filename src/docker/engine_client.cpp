@@ -1,6 +1,7 @@
 #include "docker/engine_client.h"
 
 #include "async/within.h"
+#include "docker/json_path.h"
 
 #include <boost/json.hpp>
 
@@ -38,11 +39,8 @@ json::value parsed(const std::string& text) {
 
 // {"message": "..."}, or plain text from proxies and from refused versions.
 std::string message_in(const std::string& body) {
-  const json::value value = parsed(body);
-  if (const json::object* object = value.if_object())
-    if (const json::value* message = object->if_contains("message");
-        message && message->is_string())
-      return std::string(message->get_string());
+  std::string message = text_at(parsed(body), {"message"});
+  if (!message.empty()) return message;
   return body.empty() ? "no reason given" : body;
 }
 

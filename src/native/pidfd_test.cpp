@@ -1,6 +1,7 @@
 #include "native/pidfd.h"
 
 #include "os/unique_fd.h"
+#include "tests/support/no_descriptors.h"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -41,22 +42,6 @@ class Sleeper {
   os::UniqueFd pidfd_;
 };
 
-// While it lives, this process gets no descriptor it does not have.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit none{3, before_.rlim_max};
-    ::setrlimit(RLIMIT_NOFILE, &none);
-  }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
-  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
 // Begins now, ends with finish().
 class Wait {
  public:
@@ -95,7 +80,7 @@ TEST_CASE("the end of a process is awaited also when no descriptor is free") {
   const Sleeper sleeper;
   asio::io_context loop(1);
   Wait prepares_the_loop(loop, sleeper.pidfd());
-  const NoDescriptors none;
+  const test::NoDescriptors none;
   Wait wait(loop, sleeper.pidfd());
   CHECK_FALSE(wait.is_over());
   kill_process(sleeper.pidfd());

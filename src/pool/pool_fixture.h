@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pool/sandbox_pool.h"
+#include "tests/support/failure_kind.h"
 #include "tests/support/fake_backend.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/run_task.h"
@@ -32,14 +33,7 @@ struct Pending {
 
   template <typename Failure>
   bool failed_with() const {
-    try {
-      if (failure) std::rethrow_exception(failure);
-    } catch (const Failure&) {
-      return true;
-    } catch (...) {
-      return false;
-    }
-    return false;
+    return test::is_failure<Failure>(failure);
   }
 };
 

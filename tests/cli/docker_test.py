@@ -38,7 +38,9 @@ sandboxes = ["box"]
 """
 
 
-class Docker(unittest.TestCase):
+class DockerTest(unittest.TestCase):
+    """A folder with a configuration, and an engine."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -80,6 +82,8 @@ class Docker(unittest.TestCase):
             owner = file.read()
         return self.docker("ps", "-aq", "--filter", "label=hearth.owner=" + owner).split()
 
+
+class OnTheHost(DockerTest):
     def test_a_script_runs_in_a_container_that_is_gone_afterwards(self):
         done = self.hearth("run", "-q", "-s", "box", script="import os; print(say(), os.getuid())")
         self.assertEqual((done.returncode, done.stdout), (0, "version 1 10001\n"), done.stderr)
@@ -149,6 +153,10 @@ class Docker(unittest.TestCase):
         doctor = self.hearth("doctor", environment={"DOCKER_HOST": "unix:///no/such.sock"})
         self.assertIn("not usable, and not needed: the Docker engine at unix:///no/such.sock", doctor.stdout)
         self.assertRegex(self.hearth("doctor").stdout, r"Docker +Docker/.*API 1\.\d+.*runtimes .*runc")
+
+
+class InAContainer(DockerTest):
+    """Beside the containers it makes, through the socket of the host's engine."""
 
     def controller(self, *options, script):
         """Runs hearth in a container of its own, with this machine's programs and libraries."""

@@ -102,3 +102,6 @@ class DockerBackend : public AnyBackend {
 };
 
 }  // namespace hearth::test
+
+// For TEST_CASE_TEMPLATE.
+#define ON_EVERY_BACKEND hearth::test::NativeBackend, hearth::test::DockerBackend

@@ -7,8 +7,6 @@ using namespace hearth;
 using namespace hearth::test;
 using execution::Verdict;
 
-#define ON_EVERY_BACKEND hearth::test::NativeBackend, hearth::test::DockerBackend
-
 namespace {
 
 constexpr std::chrono::seconds reset_limit(10);

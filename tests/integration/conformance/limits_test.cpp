@@ -7,8 +7,6 @@ using namespace hearth;
 using namespace hearth::test;
 using execution::Verdict;
 
-#define ON_EVERY_BACKEND hearth::test::NativeBackend, hearth::test::DockerBackend
-
 TEST_CASE_TEMPLATE("attacks on memory, processes, files and output end, and a neighbour goes on",
                    Backend, ON_EVERY_BACKEND) {
   blueprint::SandboxConfig config = Backend::config();

@@ -10,8 +10,6 @@ using namespace hearth;
 using namespace hearth::test;
 using execution::Verdict;
 
-#define ON_EVERY_BACKEND hearth::test::NativeBackend, hearth::test::DockerBackend
-
 TEST_CASE_TEMPLATE("P21: the root is read-only, P22: no capabilities, P23: no way to gain any",
                    Backend, ON_EVERY_BACKEND) {
   Backend backend;

@@ -9,8 +9,6 @@ using execution::Verdict;
 
 TYPE_TO_STRING(hearth::test::NativeBackend);
 TYPE_TO_STRING(hearth::test::DockerBackend);
-#define ON_EVERY_BACKEND hearth::test::NativeBackend, hearth::test::DockerBackend
-
 TEST_CASE_TEMPLATE("a script runs and every kind of event arrives", Backend, ON_EVERY_BACKEND) {
   Backend backend;
   const auto result = backend.run(R"(
@@ -158,4 +156,20 @@ TEST_CASE_TEMPLATE("large output and large requests pass whole", Backend, ON_EVE
   for (int i = 0; i < 100; ++i)
     expected += std::string(99'999, static_cast<char>('0' + i % 10)) + '\n';
   CHECK(result.stdout_text == expected);
+}
+
+TEST_CASE_TEMPLATE("C23: all sandboxes of a blueprint have the same Python and packages", Backend,
+                   ON_EVERY_BACKEND) {
+  const std::string list = R"(
+import importlib.metadata, sys
+print(sys.version)
+for name in sorted(found.metadata["Name"] + " " + found.version for found in importlib.metadata.distributions()):
+    print(name)
+)";
+  Backend backend;
+  const auto first = backend.run(list);
+  const auto second = backend.run(list);
+  CHECK(first.verdict == Verdict::ok);
+  CHECK(first.stdout_text.find('.') != std::string::npos);
+  CHECK(first.stdout_text == second.stdout_text);
 }

@@ -1,6 +1,8 @@
 // Spawns that are given up in the middle, and what becomes of what was half made.
+#include "tests/support/failure_kind.h"
 #include "tests/support/host_view.h"
 #include "tests/support/native_sandbox.h"
+#include "tests/support/no_descriptors.h"
 #include "tests/support/temporary_directory.h"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -44,14 +46,7 @@ struct Spawn {
   }
   template <typename Failure>
   bool failed_with() const {
-    try {
-      if (failure) std::rethrow_exception(failure);
-    } catch (const Failure&) {
-      return true;
-    } catch (...) {
-      return false;
-    }
-    return false;
+    return test::is_failure<Failure>(failure);
   }
 
   asio::io_context& loop;
@@ -72,22 +67,6 @@ void stop(pid_t pid) {
   REQUIRE(::kill(pid, SIGSTOP) == 0);
   while (status_line(pid, "State").find('T') == std::string::npos) ::usleep(1000);
 }
-
-// While it lives, this process gets no descriptor it does not have.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit none{3, before_.rlim_max};
-    ::setrlimit(RLIMIT_NOFILE, &none);
-  }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
-  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 }  // namespace
 
