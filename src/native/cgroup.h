@@ -47,6 +47,8 @@ class Cgroup {
 
   // Writes what differs from before.
   void set_limits(const CgroupLimits& limits);
+  // Its share of processors that others want, too.
+  void set_awaited(bool is_awaited);
   // Whoever writes "0" to each of these has joined.
   std::vector<os::UniqueFd> open_for_joining() const;
   // Since it was given to this sandbox.
@@ -68,6 +70,7 @@ class Cgroup {
 
   virtual const char* joining_file() const = 0;
   virtual void write_limits(const CgroupLimits& limits, const CgroupLimits& before) const = 0;
+  virtual void write_awaited(bool is_awaited) const = 0;
   virtual std::uint64_t oom_kills() const = 0;
   virtual std::uint64_t memory_bytes() const = 0;
   virtual double cpu_seconds() const = 0;
@@ -75,6 +78,7 @@ class Cgroup {
  private:
   std::vector<std::filesystem::path> directories_;
   CgroupLimits limits_;
+  bool is_awaited_ = true;  // as the kernel begins
   std::uint64_t oom_kills_before_ = 0;
   double cpu_seconds_before_ = 0;
 };

@@ -39,6 +39,10 @@ Task<> NativeSandbox::set_limits(blueprint::ResourceLimits limits) {
   co_return;
 }
 
+void NativeSandbox::set_awaited(bool is_awaited) {
+  if (parts_.cgroup) parts_.cgroup->set_awaited(is_awaited);
+}
+
 Task<> NativeSandbox::probe() {
   constexpr std::chrono::seconds limit(5);
   co_await source_.check_posture(*this);

@@ -28,6 +28,7 @@ class NativeSandbox : public backend::Sandbox {
   bool memory_limit_hit() const override;
   Task<backend::SandboxUsage> usage() const override;
   Task<> set_limits(blueprint::ResourceLimits limits) override;
+  void set_awaited(bool is_awaited) override;
   Task<> probe() override;
 
   // For another sandbox, when this one has ended.
