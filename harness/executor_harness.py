@@ -1126,6 +1126,8 @@ def become_worker(workspace):
         os.chdir("/")
     if "numpy.random" in sys.modules:  # Python's own is seeded anew by every fork
         sys.modules["numpy.random"].seed()
+    if atexit._ncallbacks() > 0:  # left by what some module does after every fork
+        forget_exit_handlers()
 
 
 def settle():
@@ -1423,6 +1425,7 @@ def native_types():
             ("use_landlock", u64),
             ("init_path", text),
             ("versions", text),
+            ("after_fork", ctypes.c_void_p),
             ("own_pid_namespace", i32),
             ("stream", i32),
             ("network", i32),
@@ -1445,7 +1448,6 @@ class Zygote:
         self.base = base
         # With the interpreter's lock held: new processes come back from the middle of the call.
         self.native_serve = ctypes.PyDLL(ISOLATE_LIBRARY).hearth_serve
-        self.after_fork = ctypes.pythonapi.PyOS_AfterFork_Child
         spec_type, spawned_type = native_types()
         self.filter = ctypes.create_string_buffer(seccomp_filter, len(seccomp_filter))
         paths = [os.fsencode(path) for path in writable_paths] + [None]
@@ -1456,6 +1458,7 @@ class Zygote:
             writable_paths=(ctypes.c_char_p * len(paths))(*paths),
             init_path=INIT,
             versions=("%s/%s" % (python_version(), HARNESS_VERSION)).encode(),
+            after_fork=ctypes.cast(ctypes.pythonapi.PyOS_AfterFork_Child, ctypes.c_void_p).value,
             own_pid_namespace=os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC),
         )
 
@@ -1467,9 +1470,8 @@ class Zygote:
         os._exit(0)
 
     def become_forked(self):
-        """What os.fork() does in a child, after which it is one of the sandbox's two Pythons."""
+        """One of the sandbox's two Pythons."""
         try:
-            self.after_fork()
             if self.spawned.role == WORKER:
                 serve_worker(*self.spawned.fds, self.base)
             serve_control(socket.socket(fileno=self.spawned.fds[0]), self.base)

@@ -130,6 +130,15 @@ class ToolOrder(unittest.TestCase):
             self.assertEqual(harness.run(script).stdout, "finalizer of the script\nof the script\n")
 
 
+    def test_exit_handlers_that_come_with_every_fork_do_not_run_in_workers(self):
+        tool = (
+            "import atexit, os\n"
+            "os.register_at_fork(after_in_child=lambda: atexit.register(lambda: open('left', 'w')))\n"
+        )
+        with Harness(tools={"a.py": tool}) as harness:
+            self.assertEqual(harness.run("import os\nprint(os.listdir('.'))").stdout, "[]\n")
+
+
 class AsyncTools(SharedHarness):
     options = {"tools": {"tools.py": ASYNC}}
 

@@ -41,10 +41,6 @@ class Sandbox {
   // Throws Error if this sandbox cannot be limited.
   virtual Task<> set_limits(blueprint::ResourceLimits limits) = 0;
 
-  // Whether somebody waits for what happens in it. Others, which are being made or taken apart,
-  // leave it the processors. At first nobody does.
-  virtual void set_awaited(bool /*is_awaited*/) {}
-
   // Throws Error if it is no longer what it was when it was ready, or does not answer. Not while a
   // turn runs.
   virtual Task<> probe() = 0;

@@ -19,6 +19,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <iterator>
@@ -68,11 +69,13 @@ Task<int> run_files(RunSession& session, const RunOptions& options) {
   co_return first_failure;
 }
 
-Task<int> run_steps(RunSession& session, const RunOptions& options, Prompt& prompt) {
+Task<int> run_steps(RunSession& session, const RunOptions& options, std::optional<Prompt>& prompt,
+                    std::string history) {
   int last = exit_code::ok;
   for (const std::string& file : options.files) last = co_await session.run_step(read_script(file));
+  if (!prompt) prompt.emplace(std::move(history));
   StatementReader statement;
-  while (const std::optional<std::string> line = prompt.line(statement.empty() ? ">>> " : "... "))
+  while (const std::optional<std::string> line = prompt->line(statement.empty() ? ">>> " : "... "))
     if (statement.add(*line)) last = co_await session.run_step(statement.take());
   if (!statement.empty()) last = co_await session.run_step(statement.take());
   co_return last;
@@ -82,11 +85,14 @@ Task<int> run_all(RunSession& session, const RunOptions& options, std::string hi
   const bool show_build = ::isatty(STDERR_FILENO) == 1 && !options.quiet;
   RunSession::OnLine on_line;
   if (show_build) on_line = [](const std::string& line) { std::cerr << line << '\n'; };
+  // Early, so that nothing of what is typed is lost; but a script that is typed ends with Ctrl-D.
   std::optional<Prompt> prompt;
-  if (options.interactive) prompt.emplace(std::move(history));
+  const bool types_script =
+      std::find(options.files.begin(), options.files.end(), "-") != options.files.end();
+  if (options.interactive && !types_script) prompt.emplace(history);
   co_await session.open(std::move(on_line));
-  co_return prompt ? co_await run_steps(session, options, *prompt)
-                   : co_await run_files(session, options);
+  if (!options.interactive) co_return co_await run_files(session, options);
+  co_return co_await run_steps(session, options, prompt, std::move(history));
 }
 
 // Whatever happens, what was started is ended before the loop is left.

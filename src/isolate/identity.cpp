@@ -78,16 +78,17 @@ bool become_sandbox_user(const HearthSandboxSpec& spec) {
   if ((spec.uid != 0 && !change_user(spec)) || ::prctl(PR_SET_DUMPABLE, 1) != 0)
     return fail("become the sandbox's user");
   const int made = make_user_namespace(spec);
-  if (made < 0 || ::setns(made, CLONE_NEWUSER) != 0)
-    return fail("create the sandbox's user namespace");
-  ::close(made);
-  // From here on no equal can trace or read it; so the harness is safe before it has run at all.
-  return ::prctl(PR_SET_DUMPABLE, 0) == 0 || fail("become unreadable");
+  const bool entered = made >= 0 && ::setns(made, CLONE_NEWUSER) == 0 && ::close(made) == 0;
+  // From here on no equal can trace or read it, nor the zygote, whose memory this is; so the
+  // harness is safe before it has run at all.
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return fail("become unreadable");
+  return entered || fail("create the sandbox's user namespace");
 }
 
 bool drop_capabilities() {
-  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability)
-    if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) return fail("empty the bounding set");
+  int known = 0;
+  while (::prctl(PR_CAPBSET_DROP, known, 0, 0, 0) == 0) ++known;
+  if (known == 0 || errno != EINVAL) return fail("empty the bounding set");
   constexpr unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                                  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
                                  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/rseq.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -102,6 +103,19 @@ bool become_init(const HearthSandboxSpec& spec, const Connections& ends, int har
   return fail("execute hearth-init");
 }
 
+// Where libc lets the kernel write on which processor a thread runs. A process that shares
+// another's memory has no such place, nor have those it forks, but libc would go on reading there.
+void remember_processor_number() {
+  if (__rseq_size == 0) return;
+  constexpr std::uint32_t smallest_area = 32;
+  char* area = static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset;
+  const std::uint32_t size = __rseq_size < smallest_area ? smallest_area : __rseq_size;
+  // If it fails, libc has to know: it then asks the kernel each time.
+  constexpr std::uint32_t registration_failed = -2;
+  if (::syscall(SYS_rseq, area, size, 0, RSEQ_SIG) != 0)
+    reinterpret_cast<struct rseq*>(area)->cpu_id = registration_failed;
+}
+
 [[noreturn]] void give_up(int stream) {
   char line[256];
   const int size = std::snprintf(line, sizeof line,
@@ -134,7 +148,7 @@ void become_sandbox(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
 
 // The number of the new process, -1 if there is none; 0 in a new process that has a role. When it
 // returns to the zygote, the sandbox is isolated and executes init, or has ended.
-int spawn(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
+[[gnu::noinline]] int spawn(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
   if (::setns(spec.own_pid_namespace, CLONE_NEWPID) != 0 || ::unshare(CLONE_NEWPID) != 0) return -1;
   // What becomes init needs no copy of Python's memory, which is most of what a fork costs. It uses
   // the zygote's, which waits meanwhile, and changes nothing in it that matters.
@@ -247,7 +261,12 @@ extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t 
     if (request.fd_count > (request.values.has_network != 0 ? 1 : 0)) {
       fill_in(*spec, request);
       pid = spawn(*spec, *spawned);
-      if (pid == 0) return 0;
+      if (pid == 0) {
+        remember_processor_number();
+        // Here and not in Python, where a thread of a tool that wants the lock stops it before.
+        spec->after_fork();
+        return 0;
+      }
     }
     // Everything in this pid namespace ends with its first process, which is this one.
     if (!answer(control, request.values.number, pid)) return -1;

@@ -23,6 +23,7 @@ struct HearthSandboxSpec {
   std::uint64_t use_landlock;         // 0 only where the operator accepts a kernel without it
   const char* init_path;
   const char* versions;            // of Python and of the harness, as in "3.11.2/1"
+  void (*after_fork)();            // what Python has to do in a new process, before anything else
   std::int32_t own_pid_namespace;  // a descriptor: a second unshare works only after a return to it
   std::int32_t stream;             // the sandbox's end of its conversation with the host
   std::int32_t network;            // a namespace to be used again if it is as new, or -1

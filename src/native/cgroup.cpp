@@ -25,9 +25,13 @@ std::uint64_t value_of(const std::string& text, std::string_view key) {
   return 0;
 }
 
-// How much less of a wanted processor a sandbox gets that nobody waits for. Enough for it to be
-// made in a fraction of a second on a machine whose processors all have work.
-constexpr int less_awaited = 16;
+// What it gets of a processor that others want, too, beside one that has `whole`.
+int share_in(Cgroup::Phase phase, int whole) {
+  // Enough to be ready in a fraction of a second when every processor has work.
+  constexpr int less = 4;
+  const bool steps_back = phase == Cgroup::Phase::preparing || phase == Cgroup::Phase::ending;
+  return steps_back ? whole / less : whole;
+}
 
 std::uint64_t number_in(const fs::path& file) {
   std::uint64_t value = 0;
@@ -77,8 +81,8 @@ class CgroupV1 : public Cgroup {
       write_value(cpu() / "cpu.cfs_quota_us",
                   std::to_string(std::lround(limits.cpu_cores * cpu_period_us)));
   }
-  void write_awaited(bool is_awaited) const override {
-    write_value(cpu() / "cpu.shares", std::to_string(is_awaited ? 1024 : 1024 / less_awaited));
+  void write_phase(Phase phase) const override {
+    write_value(cpu() / "cpu.shares", std::to_string(share_in(phase, 1024)));
   }
   std::uint64_t oom_kills() const override {
     return value_of(read_value(memory() / "memory.oom_control"), "oom_kill");
@@ -96,15 +100,7 @@ class CgroupV1 : public Cgroup {
 
 class CgroupV2 : public Cgroup {
  public:
-  CgroupV2(const fs::path& parent, const std::string& name) : Cgroup({parent / name}) {
-    try {
-      // One sandbox is one thing: when the kernel has to kill, nothing half dead goes on.
-      write_value(path() / "memory.oom.group", "1");
-    } catch (...) {
-      remove_directories();
-      throw;
-    }
-  }
+  CgroupV2(const fs::path& parent, const std::string& name) : Cgroup({parent / name}) {}
   ~CgroupV2() override { remove_directories(); }
 
   std::vector<std::string> controllers() const override { return {""}; }
@@ -128,8 +124,11 @@ class CgroupV2 : public Cgroup {
                   std::to_string(std::lround(limits.cpu_cores * cpu_period_us)) + " " +
                       std::to_string(cpu_period_us));
   }
-  void write_awaited(bool is_awaited) const override {
-    write_value(path() / "cpu.weight", std::to_string(is_awaited ? 100 : 100 / less_awaited));
+  void write_phase(Phase phase) const override {
+    write_value(path() / "cpu.weight", std::to_string(share_in(phase, 100)));
+    // One sandbox is one thing: when the kernel has to kill, nothing half dead goes on. But until
+    // it executes init, its first process shares the zygote's memory, and would take it along.
+    write_value(path() / "memory.oom.group", phase == Phase::isolating ? "0" : "1");
   }
   std::uint64_t oom_kills() const override {
     return value_of(read_value(path() / "memory.events"), "oom_kill");
@@ -182,10 +181,10 @@ void Cgroup::set_limits(const CgroupLimits& limits) {
   limits_ = limits;
 }
 
-void Cgroup::set_awaited(bool is_awaited) try {
-  if (is_awaited == is_awaited_) return;
-  write_awaited(is_awaited);
-  is_awaited_ = is_awaited;
+void Cgroup::enter(Phase phase) try {
+  if (phase == phase_) return;
+  write_phase(phase);
+  phase_ = phase;
 } catch (const OsError& error) {
   log::debug("a sandbox's share of the processors is as it was", {{"error", error.what()}});
 }

@@ -11,6 +11,7 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,10 @@ class Cgroup {
 
   // Writes what differs from before.
   void set_limits(const CgroupLimits& limits);
-  // Its share of processors that others want, too.
-  void set_awaited(bool is_awaited);
+  // Those that prepare themselves or end leave processors that others want to those in use. While
+  // it is isolated it must not wait, as its zygote waits for it.
+  enum class Phase { isolating, preparing, ready, ending };
+  void enter(Phase phase);
   // Whoever writes "0" to each of these has joined.
   std::vector<os::UniqueFd> open_for_joining() const;
   // Since it was given to this sandbox.
@@ -70,7 +73,7 @@ class Cgroup {
 
   virtual const char* joining_file() const = 0;
   virtual void write_limits(const CgroupLimits& limits, const CgroupLimits& before) const = 0;
-  virtual void write_awaited(bool is_awaited) const = 0;
+  virtual void write_phase(Phase phase) const = 0;
   virtual std::uint64_t oom_kills() const = 0;
   virtual std::uint64_t memory_bytes() const = 0;
   virtual double cpu_seconds() const = 0;
@@ -78,7 +81,7 @@ class Cgroup {
  private:
   std::vector<std::filesystem::path> directories_;
   CgroupLimits limits_;
-  bool is_awaited_ = true;  // as the kernel begins
+  std::optional<Phase> phase_;
   std::uint64_t oom_kills_before_ = 0;
   double cpu_seconds_before_ = 0;
 };

@@ -209,7 +209,7 @@ CgroupTree::Lease CgroupTree::take(const CgroupLimits& limits) {
   std::unique_ptr<Cgroup> group = take_spare();
   if (!group) group = make_cgroup(instance_, std::to_string(++made_));
   group->set_limits(limits);
-  group->set_awaited(false);
+  group->enter(Cgroup::Phase::isolating);
   return {group.release(), GiveBack{this}};
 }
 

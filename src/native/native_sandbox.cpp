@@ -16,12 +16,19 @@ NativeSandbox::NativeSandbox(asio::any_io_executor executor, NativeSource& sourc
 
 NativeSandbox::~NativeSandbox() {
   if (!parts_.pidfd) return;
-  kill_process(parts_.pidfd.get());
+  kill();
   source_.bury(std::move(parts_));
 }
 
 // The kernel ends a pid namespace with its first process, whatever the others are doing.
-void NativeSandbox::kill() { kill_process(parts_.pidfd.get()); }
+void NativeSandbox::kill() {
+  enter(Cgroup::Phase::ending);
+  kill_process(parts_.pidfd.get());
+}
+
+void NativeSandbox::enter(Cgroup::Phase phase) {
+  if (parts_.cgroup) parts_.cgroup->enter(phase);
+}
 
 Task<> NativeSandbox::exited() { return process_ended(parts_.pidfd.get()); }
 
@@ -37,10 +44,6 @@ Task<> NativeSandbox::set_limits(blueprint::ResourceLimits limits) {
   if (parts_.cgroup == nullptr) throw Error("without cgroups a sandbox cannot be limited");
   parts_.cgroup->set_limits(cgroup_limits(limits));
   co_return;
-}
-
-void NativeSandbox::set_awaited(bool is_awaited) {
-  if (parts_.cgroup) parts_.cgroup->set_awaited(is_awaited);
 }
 
 Task<> NativeSandbox::probe() {

@@ -28,9 +28,9 @@ class NativeSandbox : public backend::Sandbox {
   bool memory_limit_hit() const override;
   Task<backend::SandboxUsage> usage() const override;
   Task<> set_limits(blueprint::ResourceLimits limits) override;
-  void set_awaited(bool is_awaited) override;
   Task<> probe() override;
 
+  void enter(Cgroup::Phase phase);
   // For another sandbox, when this one has ended.
   void keep_network(os::UniqueFd network) { parts_.network = std::move(network); }
   int pidfd() const { return parts_.pidfd.get(); }

@@ -57,25 +57,6 @@ Task<> wait_and_clear(NativeSource::Remains remains) {
   if (remains.network) remains.zygote->keep_network(std::move(remains.network));
 }
 
-// Ends a zygote that does not answer, and with it the wait for its answer.
-class Watchdog {
- public:
-  Watchdog(const asio::any_io_executor& executor, std::chrono::milliseconds limit,
-           const std::shared_ptr<Zygote>& zygote)
-      : timer_(executor, limit) {
-    // A timer that has expired can no longer be cancelled: its handler may be on its way.
-    timer_.async_wait([zygote, alive = std::weak_ptr(alive_)](boost::system::error_code error) {
-      if (error || alive.expired()) return;
-      log::error("a zygote does not answer and is ended", {});
-      zygote->end();
-    });
-  }
-
- private:
-  asio::steady_timer timer_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-};
-
 // None if the sandbox has ended: then its number may be another's by now.
 os::UniqueFd network_of(int pidfd) {
   const std::string path = "/proc/" + std::to_string(pid_of(pidfd)) + "/ns/net";
@@ -191,12 +172,10 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   // Before its processes, so that nothing can fail between them and their owner.
   auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, random_id(),
                                                  std::move(stream.ours), std::move(parts));
-  {
-    const Watchdog watchdog(executor_, host_->ready_limit, zygote);
-    // Whoever loses interest meanwhile gets it all the same: what is forked must have an owner, or
-    // its user and its cgroup would be free before it has ended.
-    sandbox->own(co_await shielded(zygote->fork_sandbox(request, fds)));
-  }
+  // Whoever loses interest meanwhile gets it all the same: what is forked must have an owner, or
+  // its user and its cgroup would be free before it has ended.
+  sandbox->own(co_await shielded(zygote->fork_sandbox(request, fds, host_->ready_limit)));
+  sandbox->enter(Cgroup::Phase::preparing);
   stream.theirs.reset();
   std::future<Differences> seen = look_at(*sandbox);
   try {
@@ -212,6 +191,7 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   if (!seen.get().empty()) co_await check_posture(*sandbox);
   if (is_stopped_) throw SpawnError("the source was closed", {});
   sandbox->keep_network(network_of(sandbox->pidfd()));
+  sandbox->enter(Cgroup::Phase::ready);
   co_return sandbox;
 }
 

@@ -1,8 +1,10 @@
 #include "native/zygote.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "channel/sandbox_channel.h"
 
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
@@ -154,6 +156,24 @@ Zygote::Zygote(const asio::any_io_executor& executor, const backend::Programs& p
 
 Zygote::~Zygote() { end(); }
 
+// Ends a zygote that does not answer, and with it the wait for its answer.
+class Zygote::Watchdog {
+ public:
+  Watchdog(Zygote& zygote, std::chrono::milliseconds limit)
+      : timer_(zygote.control_.get_executor(), limit) {
+    // A timer that has expired can no longer be cancelled: its handler may be on its way.
+    timer_.async_wait([&zygote, alive = std::weak_ptr(alive_)](boost::system::error_code error) {
+      if (error || alive.expired()) return;
+      log::error("a zygote does not answer and is ended", {});
+      zygote.end();
+    });
+  }
+
+ private:
+  asio::steady_timer timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
 void Zygote::end() {
   ended_ = true;
   const pid_t launcher = std::exchange(launcher_, 0);
@@ -210,8 +230,10 @@ Task<Zygote::Reply> Zygote::receive() {
   }
 }
 
-Task<os::UniqueFd> Zygote::fork_sandbox(wire::SpawnRequest request, const std::vector<int>& fds) {
+Task<os::UniqueFd> Zygote::fork_sandbox(wire::SpawnRequest request, const std::vector<int>& fds,
+                                        std::chrono::milliseconds limit) {
   const Mutex::Lock lock = co_await one_request_.lock();
+  const Watchdog watchdog(*this, limit);
   request.number = ++requests_;
   const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);
   if (!alive() || !send_packet(control_.native_handle(), bytes, fds)) fail_as_ended();

@@ -10,6 +10,7 @@
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -38,8 +39,9 @@ class Zygote {
 
   // A pidfd of the sandbox's first process. `fds`: as the request wants them. They must stay open
   // until this returns. Throws SpawnError. If it then is not certain that nothing was forked, the
-  // zygote is ended: that would have no owner.
-  Task<os::UniqueFd> fork_sandbox(wire::SpawnRequest request, const std::vector<int>& fds);
+  // zygote is ended: that would have no owner. So it is if it has not answered within `limit`.
+  Task<os::UniqueFd> fork_sandbox(wire::SpawnRequest request, const std::vector<int>& fds,
+                                  std::chrono::milliseconds limit);
 
   bool alive() const;
   // Kills it now, whoever still holds this.
@@ -54,6 +56,7 @@ class Zygote {
   Task<> drain_output() const { return drain(output_); }
 
  private:
+  class Watchdog;
   struct Reply {
     std::string text;  // empty: it is gone
     os::UniqueFd fd;

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
@@ -187,10 +186,6 @@ void Fleet::serve(Waiter& waiter, const Managed& managed, MemoryBudget::Share me
   ++leased_;
   if (managed->use_count >= options_.max_uses) ++leased_for_good_;
   waiter.lease.emplace(shared_from_this(), managed, std::move(memory));
-  // Not at once: it takes longer than all the rest, and the sandbox can begin meanwhile.
-  asio::post(executor_, [managed] {
-    if (managed->state == ManagedSandbox::State::leased) managed->sandbox->set_awaited(true);
-  });
   waiter.turn.cancel();
   if (idle_count() > 0) keep_calm();
 }

@@ -21,7 +21,6 @@ void Fleet::give_back(const Managed& managed) {
   changed_.cancel();
   if (is_closed_) return;
   calm_until_ = {};  // its turn is over
-  managed->sandbox->set_awaited(false);
   if (const std::optional<Retirement> reason = fate_of(*managed)) {
     retire(managed, *reason);
   } else {

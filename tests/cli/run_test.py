@@ -188,16 +188,25 @@ class Run(unittest.TestCase):
             self.assertEqual(terminal.exit_code(), 0)
             self.assertEqual(termios.tcgetattr(terminal.master), terminal.settings)
 
+    def test_a_script_typed_before_the_prompt_ends_with_ctrl_d(self):
+        with Terminal(self.folder.name, "-") as terminal:
+            terminal.type(b"x = 'ty' + 'ped'\n\x04")
+            terminal.read_until(b">>> ")
+            terminal.type(b"x\n")
+            terminal.read_until(b"typed", b">>> ")
+            terminal.type(b"\x04")
+            self.assertEqual(terminal.exit_code(), 0)
+
 
 class Terminal:
     """`hearth run -i` on a terminal of its own."""
 
-    def __init__(self, home):
+    def __init__(self, home, *arguments):
         self.master, self.slave = pty.openpty()
         self.settings = termios.tcgetattr(self.master)
         env = {**os.environ, "HOME": home, "TERM": "dumb", "XDG_STATE_HOME": home}
         ends = {"stdin": self.slave, "stdout": self.slave, "stderr": self.slave}
-        self.process = subprocess.Popen([HEARTH, "run", "-i"], env=env, **ends)
+        self.process = subprocess.Popen([HEARTH, "run", "-i", *arguments], env=env, **ends)
         self.seen = b""
 
     def __enter__(self):

@@ -1,7 +1,10 @@
 // Who a script is: nobody, alone, and without a right to anything.
+#include "native/native_sandbox.h"
 #include "native/posture.h"
+#include "os/read_file.h"
 #include "tests/support/host_view.h"
 #include "tests/support/in_sandbox.h"
+#include "tests/support/temporary_directory.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -263,4 +266,44 @@ try:
     print('better than others')
 except OSError as error: print(error.strerror)
 )py") == "500\nPermission denied\n");
+}
+
+TEST_CASE("a thread that a tool started and kept does not stop sandboxes from being made") {
+  const TemporaryDirectory tools;
+  tools.write("waits.py",
+              "import threading, time\n"
+              "threading.Thread(target=time.sleep, args=(100_000,), daemon=True).start()\n");
+  native::Environment environment = plain_environment();
+  environment.tools = tools.path();
+  NativeSandboxes sandboxes({}, environment);
+  for (int i = 0; i < 5; ++i)
+    CHECK(printed(sandboxes, *sandboxes.spawn(),
+                  "import threading\nprint(threading.active_count())") == "1\n");
+}
+
+TEST_CASE("a script is told on which processor it runs") {
+  CHECK(printed(R"py(
+import ctypes, os
+libc = ctypes.CDLL(None)
+for processor in sorted(os.sched_getaffinity(0)):
+    os.sched_setaffinity(0, {processor})
+    if libc.sched_getcpu() != processor: print('on', libc.sched_getcpu(), 'not', processor)
+print('done')
+)py") == "done\n");
+}
+
+TEST_CASE("a sandbox has its full share of the processors until it is killed") {
+  NativeSandboxes sandboxes;
+  const auto sandbox = sandboxes.spawn();
+  const native::Cgroup& group = *dynamic_cast<native::NativeSandbox&>(*sandbox).cgroup();
+  const std::filesystem::path directory = group.directories().back();
+  const bool is_v2 = std::filesystem::exists(directory / "cpu.weight");
+  const auto value = [&](const char* file) {
+    return std::stoi(os::read_file(directory / file, 64));
+  };
+  const auto share = [&] { return value(is_v2 ? "cpu.weight" : "cpu.shares"); };
+  CHECK(share() == (is_v2 ? 100 : 1024));
+  if (is_v2) CHECK(value("memory.oom.group") == 1);
+  sandbox->kill();
+  CHECK(share() == (is_v2 ? 25 : 256));
 }

@@ -1,6 +1,4 @@
 // What one lease leaves for the next: nothing. And what becomes of sandboxes that broke.
-#include "native/native_sandbox.h"
-#include "os/read_file.h"
 #include "tests/support/host_view.h"
 #include "tests/support/native_pool.h"
 
@@ -9,7 +7,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -285,21 +282,4 @@ TEST_CASE("a file that cannot be written fails the checkout, and the sandbox is 
   CHECK(retired(pool, Retirement::lost) == 1);
   Lease lease = pool.checkout();
   CHECK(pool.turn(lease, "import os\nprint(os.listdir('.'))").stdout_text == "[]\n");
-}
-
-TEST_CASE("a sandbox has a full share of the processors only while it is leased") {
-  NativePool pool({pool_config("default", 1)}, pool_options(50, 0));
-  pool.startup();
-  std::optional<Lease> lease = pool.checkout();
-  const auto& sandbox = dynamic_cast<native::NativeSandbox&>(lease->sandbox());
-  const std::filesystem::path group = sandbox.cgroup()->directories().back();
-  const bool is_v2 = std::filesystem::exists(group / "cpu.weight");
-  const auto share = [&] {
-    return std::stoi(os::read_file(group / (is_v2 ? "cpu.weight" : "cpu.shares"), 64));
-  };
-  pool.run_until([&] { return share() == (is_v2 ? 100 : 1024); });
-  lease.reset();
-  CHECK(share() == (is_v2 ? 6 : 64));
-  pool.run_until([&] { return pool.stats().idle == 1; });
-  CHECK(share() == (is_v2 ? 6 : 64));
 }
