@@ -152,7 +152,7 @@ void become_sandbox(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
   if (::setns(spec.own_pid_namespace, CLONE_NEWPID) != 0 || ::unshare(CLONE_NEWPID) != 0) return -1;
   // What becomes init needs no copy of Python's memory, which is most of what a fork costs. It uses
   // the zygote's, which waits meanwhile, and changes nothing in it that matters.
-  const int pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+  const int pid = ::vfork();  // NOLINT: see above
   if (pid == 0) become_sandbox(spec, spawned);
   return pid;
 }

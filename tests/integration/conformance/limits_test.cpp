@@ -17,7 +17,7 @@ TEST_CASE_TEMPLATE("attacks on memory, processes, files and output end, and a ne
   Backend backend(config);
   const std::unique_ptr<backend::Sandbox> neighbour = backend.spawn();
   const auto attack = [&](const std::string& script, double seconds = 10) {
-    const auto result = backend.run(script, seconds);
+    auto result = backend.run(script, seconds);
     CHECK(backend.run_in(*neighbour, "print('well')").stdout_text == "well\n");
     return result;
   };

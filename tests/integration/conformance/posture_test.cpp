@@ -8,7 +8,6 @@
 
 using namespace hearth;
 using namespace hearth::test;
-using execution::Verdict;
 
 TEST_CASE_TEMPLATE("P21: the root is read-only, P22: no capabilities, P23: no way to gain any",
                    Backend, ON_EVERY_BACKEND) {
