@@ -63,11 +63,14 @@ std::vector<fs::path> bases_of(const CgroupMounts& mounts) {
   return {mounts.memory, mounts.pids, mounts.cpu};
 }
 
-// The groups in which an instance may have left something: our own, and those beside it, as a
-// service that is started anew, or another login, gets a group of another name.
+// The groups in which an instance may have left something: our own, those beside it, as a service
+// that is started anew, or another login, gets a group of another name, and those above, to which
+// an instance goes when its own has no controllers.
 std::vector<fs::path> haunts_of(const fs::path& base) {
   std::vector<fs::path> haunts{base};
-  if (fs::exists(base.parent_path() / "cgroup.procs")) haunts = children_of(base.parent_path());
+  fs::path above = base.parent_path();
+  if (fs::exists(above / "cgroup.procs")) haunts = children_of(above);
+  for (; fs::exists(above / "cgroup.procs"); above = above.parent_path()) haunts.push_back(above);
   return haunts;
 }
 
