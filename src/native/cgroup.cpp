@@ -33,6 +33,13 @@ int share_in(Cgroup::Phase phase, int whole) {
   return steps_back ? whole / less : whole;
 }
 
+// A preference: where it cannot be had, nothing is less safe.
+void write_share(const fs::path& file, int share) try {
+  write_value(file, std::to_string(share));
+} catch (const OsError& error) {
+  log::debug("a sandbox's share of the processors is as it was", {{"error", error.what()}});
+}
+
 std::uint64_t number_in(const fs::path& file) {
   std::uint64_t value = 0;
   std::istringstream(read_value(file)) >> value;
@@ -82,7 +89,7 @@ class CgroupV1 : public Cgroup {
                   std::to_string(std::lround(limits.cpu_cores * cpu_period_us)));
   }
   void write_phase(Phase phase) const override {
-    write_value(cpu() / "cpu.shares", std::to_string(share_in(phase, 1024)));
+    write_share(cpu() / "cpu.shares", share_in(phase, 1024));
   }
   std::uint64_t oom_kills() const override {
     return value_of(read_value(memory() / "memory.oom_control"), "oom_kill");
@@ -125,10 +132,11 @@ class CgroupV2 : public Cgroup {
                       std::to_string(cpu_period_us));
   }
   void write_phase(Phase phase) const override {
-    write_value(path() / "cpu.weight", std::to_string(share_in(phase, 100)));
+    write_share(path() / "cpu.weight", share_in(phase, 100));
     // One sandbox is one thing: when the kernel has to kill, nothing half dead goes on. But until
     // it executes init, its first process shares the zygote's memory, and would take it along.
-    write_value(path() / "memory.oom.group", phase == Phase::isolating ? "0" : "1");
+    if (phase == Phase::isolating) write_value(path() / "memory.oom.group", "0");
+    if (phase == Phase::preparing) write_value(path() / "memory.oom.group", "1");
   }
   std::uint64_t oom_kills() const override {
     return value_of(read_value(path() / "memory.events"), "oom_kill");
@@ -181,12 +189,10 @@ void Cgroup::set_limits(const CgroupLimits& limits) {
   limits_ = limits;
 }
 
-void Cgroup::enter(Phase phase) try {
+void Cgroup::enter(Phase phase) {
   if (phase == phase_) return;
   write_phase(phase);
   phase_ = phase;
-} catch (const OsError& error) {
-  log::debug("a sandbox's share of the processors is as it was", {{"error", error.what()}});
 }
 
 std::vector<os::UniqueFd> Cgroup::open_for_joining() const {

@@ -51,7 +51,7 @@ class Cgroup {
   // Those that prepare themselves or end leave processors that others want to those in use. While
   // it is isolated it must not wait, as its zygote waits for it.
   enum class Phase { isolating, preparing, ready, ending };
-  void enter(Phase phase);
+  void enter(Phase phase);  // the last two never fail
   // Whoever writes "0" to each of these has joined.
   std::vector<os::UniqueFd> open_for_joining() const;
   // Since it was given to this sandbox.

@@ -22,8 +22,8 @@ NativeSandbox::~NativeSandbox() {
 
 // The kernel ends a pid namespace with its first process, whatever the others are doing.
 void NativeSandbox::kill() {
-  enter(Cgroup::Phase::ending);
   kill_process(parts_.pidfd.get());
+  enter(Cgroup::Phase::ending);
 }
 
 void NativeSandbox::enter(Cgroup::Phase phase) {
