@@ -16,7 +16,7 @@ NativeSandbox::NativeSandbox(asio::any_io_executor executor, NativeSource& sourc
 
 NativeSandbox::~NativeSandbox() {
   if (!parts_.pidfd) return;
-  kill();
+  NativeSandbox::kill();  // no derived class is alive by now
   source_.bury(std::move(parts_));
 }
 
