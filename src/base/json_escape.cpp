@@ -19,17 +19,23 @@ constexpr std::uint64_t special_bytes(std::uint64_t word) {
   return (word | control | quote | backslash) & high;
 }
 
-std::size_t plain_prefix(const char* data, std::size_t size) {
+bool is_special(char character) {
+  const auto byte = static_cast<unsigned char>(character);
+  return byte < 0x20 || byte >= 0x80 || byte == '"' || byte == '\\';
+}
+
+// Copies up to the first special byte and returns how many came before it. Writes whole words, so
+// `to` has room for `from` even where less is copied. Most of a text is plain: this is what reading
+// and writing it costs.
+std::size_t copy_plain(std::string_view from, char* to) {
   std::size_t at = 0;
-  for (; at + 8 <= size; at += 8) {
+  for (; at + 8 <= from.size(); at += 8) {
     std::uint64_t word = 0;
-    std::memcpy(&word, data + at, 8);
+    std::memcpy(&word, from.data() + at, 8);
+    std::memcpy(to + at, &word, 8);
     if (special_bytes(word) != 0) break;
   }
-  for (; at < size; ++at) {
-    const auto byte = static_cast<unsigned char>(data[at]);
-    if (byte < 0x20 || byte >= 0x80 || byte == '"' || byte == '\\') break;
-  }
+  for (; at < from.size() && !is_special(from[at]); ++at) to[at] = from[at];
   return at;
 }
 
@@ -58,54 +64,128 @@ Utf8Scan scan_character(std::string_view bytes) {
   return {length, true, false};
 }
 
-void append_escaped_ascii(std::string& out, unsigned char byte) {
+constexpr std::string_view digits = "0123456789abcdef";
+constexpr std::size_t longest_escape = 6;  // \u001f
+
+char* write_escaped_ascii(char* to, unsigned char byte) {
+  const auto named = [&](char name) {
+    *to++ = '\\';
+    *to++ = name;
+    return to;
+  };
   switch (byte) {
     case '"':
-      out += "\\\"";
-      return;
     case '\\':
-      out += "\\\\";
-      return;
+      return named(static_cast<char>(byte));
     case '\n':
-      out += "\\n";
-      return;
+      return named('n');
     case '\r':
-      out += "\\r";
-      return;
+      return named('r');
     case '\t':
-      out += "\\t";
-      return;
+      return named('t');
     default:
       break;
   }
-  constexpr std::string_view digits = "0123456789abcdef";
-  out += "\\u00";
-  out += digits[byte >> 4];
-  out += digits[byte & 0xF];
+  to = std::copy_n("\\u00", 4, to);
+  *to++ = digits[byte >> 4];
+  *to++ = digits[byte & 0xF];
+  return to;
+}
+
+struct Escape {
+  std::size_t size;  // 0 if it is none of those written above
+  char meaning;
+};
+
+Escape read_escape(std::string_view text) {
+  if (text.size() < 2) return {0, 0};
+  switch (text[1]) {
+    case '"':
+    case '\\':
+      return {2, text[1]};
+    case 'n':
+      return {2, '\n'};
+    case 'r':
+      return {2, '\r'};
+    case 't':
+      return {2, '\t'};
+    default:
+      break;
+  }
+  if (text.size() < longest_escape || !text.starts_with("\\u00")) return {0, 0};
+  const std::size_t high = digits.find(text[4]);
+  const std::size_t low = digits.find(text[5]);
+  if (high > 1 || low == std::string_view::npos) return {0, 0};
+  return {longest_escape, static_cast<char>(high << 4 | low)};
 }
 
 }  // namespace
 
 void append_json_escaped(std::string& out, std::string_view bytes) {
+  constexpr std::size_t piece_bytes = 1024;
+  constexpr std::size_t longest_character = 4;
+  std::array<char, (piece_bytes + longest_character) * longest_escape> piece;  // NOLINT: filled
   while (!bytes.empty()) {
-    const std::size_t plain = plain_prefix(bytes.data(), bytes.size());
-    out.append(bytes.data(), plain);
-    bytes.remove_prefix(plain);
-    if (bytes.empty()) return;
-    const auto lead = static_cast<unsigned char>(bytes.front());
-    if (lead < 0x80) {
-      append_escaped_ascii(out, lead);
-      bytes.remove_prefix(1);
+    char* to = piece.data();
+    for (std::size_t left = piece_bytes; left > 0 && !bytes.empty();) {
+      const std::size_t plain = copy_plain(bytes.substr(0, left), to);
+      to += plain;
+      left -= plain;
+      bytes.remove_prefix(plain);
+      if (left == 0 || bytes.empty()) break;
+      const auto lead = static_cast<unsigned char>(bytes.front());
+      const Utf8Scan character = scan_character(bytes);
+      if (lead < 0x80) {
+        to = write_escaped_ascii(to, lead);
+      } else if (character.valid) {
+        to = std::copy_n(bytes.data(), character.size, to);
+      } else {
+        to = std::copy_n("\xEF\xBF\xBD", 3, to);
+      }
+      left -= std::min(left, character.size);
+      bytes.remove_prefix(character.size);
+    }
+    out.append(piece.data(), static_cast<std::size_t>(to - piece.data()));
+  }
+}
+
+std::optional<std::string> take_json_string(std::string_view& json) {
+  if (!json.starts_with('"')) return std::nullopt;
+  std::string_view rest = json.substr(1);
+  std::string text;
+  // What is short and plain, like a key, needs no room for the rest of the line.
+  const auto plain = static_cast<std::size_t>(
+      std::find_if(rest.begin(), rest.begin() + std::min<std::size_t>(rest.size(), 64),
+                   is_special) -
+      rest.begin());
+  if (plain < rest.size() && rest[plain] == '"') {
+    text.assign(rest.data(), plain);
+    json = rest.substr(plain + 1);
+    return text;
+  }
+  text.resize(rest.size());  // an escape is longer than what it means
+  char* to = text.data();
+  while (true) {
+    const std::size_t copied = copy_plain(rest, to);
+    to += copied;
+    rest.remove_prefix(copied);
+    if (rest.empty()) return std::nullopt;
+    if (rest.front() == '"') break;
+    if (rest.front() == '\\') {
+      const Escape escape = read_escape(rest);
+      if (escape.size == 0) return std::nullopt;
+      *to++ = escape.meaning;
+      rest.remove_prefix(escape.size);
       continue;
     }
-    const Utf8Scan character = scan_character(bytes);
-    if (character.valid) {
-      out.append(bytes.data(), character.size);
-    } else {
-      out += "\xEF\xBF\xBD";
-    }
-    bytes.remove_prefix(character.size);
+    const Utf8Scan character = scan_character(rest);
+    if (static_cast<unsigned char>(rest.front()) < 0x80 || !character.valid) return std::nullopt;
+    to = std::copy_n(rest.data(), character.size, to);
+    rest.remove_prefix(character.size);
   }
+  text.resize(static_cast<std::size_t>(to - text.data()));
+  json = rest.substr(1);
+  return text;
 }
 
 void append_json_string(std::string& out, std::string_view bytes) {

@@ -3,6 +3,7 @@
 // about JSON is Boost.JSON's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,10 @@ void append_json_string(std::string& out, std::string_view bytes);
 
 // The same without the quotes: for a text that arrives in pieces cut at `complete_utf8_prefix`.
 void append_json_escaped(std::string& out, std::string_view bytes);
+
+// Reads from the front of `json` a string that is written as append_json_string writes it, and
+// removes it. Nothing, and `json` as it was, for any other, be it as valid: that is the parser's.
+std::optional<std::string> take_json_string(std::string_view& json);
 
 // How many bytes at the front do not end inside a multi-byte character that more bytes could
 // complete.

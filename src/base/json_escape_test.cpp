@@ -53,3 +53,30 @@ TEST_CASE("a character cut by the end of a piece is held back for the next one")
   CHECK(complete_utf8_prefix("abc\xff") == 4);  // nothing can complete it
   CHECK(complete_utf8_prefix("") == 0);
 }
+
+TEST_CASE("what was written is read back, whatever it is, up to its closing quote") {
+  std::string every_byte;
+  for (int byte = 0; byte < 0x80; ++byte) every_byte += static_cast<char>(byte);
+  for (const std::string& text :
+       {std::string(), std::string("text"), std::string(64, 'x'), std::string(65, 'x'), every_byte,
+        every_byte + std::string(3000, '\n'), std::string("grüße 中 😀"), std::string("\\")})
+    for (std::size_t before = 0; before < 9; ++before) {
+      const std::string padded = std::string(before, 'x') + text;
+      std::string json;
+      append_json_string(json, padded);
+      json += ",\"next\"";
+      std::string_view rest = json;
+      CHECK(take_json_string(rest) == padded);
+      CHECK(rest == ",\"next\"");
+    }
+}
+
+TEST_CASE("a string that is written in another way is left to the parser") {
+  for (const std::string_view json :
+       {"", "x", "\"", "\"x", "\"\\\"", "\"\\n", "\"\\u0041\"", "\"\\u001F\"", "\"\\u00\"",
+        "\"\\/\"", "\"a\nb\"", "\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"", "\"\\b\""}) {
+    std::string_view rest = json;
+    CHECK_FALSE(take_json_string(rest));
+    CHECK(rest == json);
+  }
+}

@@ -83,3 +83,22 @@ TEST_CASE("an array of strings is nothing else") {
   for (const char* text : {"{}", "[1]", "[null]", "[[\"a\"]]", "\"a\"", "7"})
     CHECK_THROWS_AS(parse_string_array(text), ProtocolError);
 }
+
+TEST_CASE("an object of strings is the same whether or not it is written as we write it") {
+  for (const std::string text :
+       {R"({"type":"stdout","execution_id":"7","text":"line\n\ttab \"quoted\" \\ \u001b[0m ä😀"})",
+        R"({"":""})", R"({"text":"\/\b\u0041"})"}) {
+    const auto members = parse_object(text);
+    const auto blank_before = parse_object(" " + text);
+    REQUIRE(members.size() == blank_before.size());
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      CHECK(members[i].key == blank_before[i].key);
+      CHECK(members[i].kind == JsonKind::string);
+      CHECK(members[i].text == blank_before[i].text);
+    }
+  }
+  for (const std::string text :
+       {R"({"a":"b","a":"c"})", R"({"a":"b",})", R"({"a":"b"}x)", R"({"a":"b")", R"({"a":"b)",
+        R"({"a" "b"})", R"({"a":"b""c":"d"})", R"({,"a":"b"})", "{\"a\":\"\xff\"}"})
+    CHECK_THROWS_AS(parse_object(text), ProtocolError);
+}

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -33,16 +34,26 @@ std::vector<std::string> lines_of(std::string_view bytes, NextSize next_size) {
   return lines;
 }
 
+// Nothing for a line that is refused: what a hostile sandbox is worth.
 template <typename Decode>
-void check_round_trip(std::string_view line, Decode decode) {
+auto decoded(std::string_view line, Decode decode) {
+  using Message = decltype(decode(line));
   try {
-    const auto message = decode(line);
-    std::string again = encode(message);
-    again.pop_back();
-    if (again.find('\n') != std::string::npos || decode(again) != message) std::abort();
+    return std::optional<Message>(decode(line));
   } catch (const ProtocolError&) {
-    return;  // what a hostile sandbox is worth
+    return std::optional<Message>();
   }
+}
+
+template <typename Decode>
+void check_line(const std::string& line, Decode decode) {
+  const auto message = decoded(line, decode);
+  // Not as encode() writes it, and so without the short way for objects of strings.
+  if (decoded(" " + line, decode) != message) std::abort();
+  if (!message) return;
+  std::string again = encode(*message);
+  again.pop_back();
+  if (again.find('\n') != std::string::npos || decode(again) != *message) std::abort();
 }
 
 }  // namespace
@@ -54,8 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (lines_of(bytes, [] { return 1; }) != whole) std::abort();
   if (lines_of(bytes, [&] { return 1 + random() % 64; }) != whole) std::abort();
   for (const std::string& line : whole) {
-    check_round_trip(line, [](std::string_view text) { return decode_event(text); });
-    check_round_trip(line, [](std::string_view text) { return decode_request(text); });
+    check_line(line, [](std::string_view text) { return decode_event(text); });
+    check_line(line, [](std::string_view text) { return decode_request(text); });
   }
   return 0;
 }
