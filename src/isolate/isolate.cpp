@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
@@ -157,12 +158,19 @@ void become_sandbox(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
   return pid;
 }
 
-// Until `forget_ended`, the number of a sandbox that could not be isolated stays its own.
-void keep_ended() { ::signal(SIGCHLD, SIG_DFL); }
+volatile std::sig_atomic_t somebody_ended = 1;
+void note_end(int /*signal*/) { somebody_ended = 1; }
 
+// Until `forget_ended`, the number of a sandbox that could not be isolated stays its own.
+void keep_ended() {
+  somebody_ended = 0;
+  ::signal(SIGCHLD, note_end);
+}
+
+// The kernel looks at every child to find those that have ended, and there may be thousands.
 void forget_ended() {
   ::signal(SIGCHLD, SIG_IGN);
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  while (somebody_ended != 0 && ::waitpid(-1, nullptr, WNOHANG) > 0) {
   }
 }
 
