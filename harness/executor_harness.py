@@ -14,6 +14,7 @@ One file, standard library only, Python 3.8 and newer, also under `python -I -S`
 """
 
 import _signal
+import _thread
 import array
 import ast
 import atexit
@@ -919,9 +920,9 @@ class Worker:
         source = source.decode()
         remember_source(filename, source)
         code, value_code = compile_script(source, filename)
-        if self.dumpable:
-            set_dumpable(True)
-            self.dumpable = False  # said once
+        if self.dumpable is not None:
+            set_dumpable(self.dumpable)
+            self.dumpable = None  # said once
         self._execute_code(code, value_code, self.module.__dict__)
 
     def _enter(self):
@@ -991,7 +992,7 @@ def wind_down():
     """What Python by hand does after the last line of a script."""
     interrupts.raised = None
     try:
-        if threading.active_count() > 1:
+        if _thread._count() > 0:
             threading._shutdown()
         atexit._run_exitfuncs()
     except (Exception, SystemExit, ScriptFinished):
@@ -1223,6 +1224,7 @@ def rehearse(workspace, mode="plan", scripts=REHEARSAL):
     for script in scripts:
         os.write(pipe_in, b"%b 60.0 0 %d\n%b" % (mode.encode(), len(script), script.encode()))
         worker.run(pipe.next_request())
+    compile_script("x = 1", worker.file)  # the other way in which a script may end
     os.close(null)
     os.close(pipe_out)
     os.close(pipe_in)

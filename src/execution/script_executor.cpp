@@ -68,8 +68,10 @@ class ScriptExecutor::Turn {
   }
 
   ExecutionResult conclude() {
-    facts_.memory_limit_hit =
-        (facts_.done && facts_.done->out_of_memory) || executor_.controls_.memory_limit_hit();
+    // Asked only about what was killed: reading the counter takes as long as many a script.
+    const bool was_killed = !facts_.done || facts_.done->ending == wire::Ending::signalled;
+    facts_.memory_limit_hit = was_killed && ((facts_.done && facts_.done->out_of_memory) ||
+                                             executor_.controls_.memory_limit_hit());
     result_.verdict = verdict_of(facts_);
     result_.sandbox_usable = facts_.done.has_value() && !facts_.output_limit_exceeded;
     if (facts_.done) {

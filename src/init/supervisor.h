@@ -75,6 +75,7 @@ class Supervisor {
   void start_turn(Clock::time_point now);
   void resume_strangers() const;
   void advance_turn(Clock::time_point now);
+  void end_step();
   void end_turn(Clock::time_point now);
   void advance_reset(Clock::time_point now);
   bool sweep(Clock::time_point now);

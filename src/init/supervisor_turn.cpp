@@ -7,6 +7,7 @@
 #include "wire/protocol_error.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -38,10 +39,15 @@ class PreparationSink : public OutputSink {
   }
 };
 
+// The kernel's name for the clock of a process, which clock_getcpuclockid would have it check.
+clockid_t cpu_clock_of(pid_t pid) {
+  constexpr clockid_t of_time_on_processors = 2;
+  return static_cast<clockid_t>(~static_cast<unsigned>(pid) << 3) | of_time_on_processors;
+}
+
 double cpu_seconds_of(pid_t pid) {
-  clockid_t clock{};
   timespec used{};
-  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+  if (pid <= 0 || ::clock_gettime(cpu_clock_of(pid), &used) != 0) return 0;
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
 }
 
@@ -193,6 +199,7 @@ bool Supervisor::lacks_worker() const {
 void Supervisor::start_turn(Clock::time_point now) {
   std::optional<Worker>& worker = turn_->interactive() ? interactive_ : plan_;
   const bool fresh = !worker;
+  const bool has_strangers = interactive_.has_value();
   // No turn runs while the harness forks: its end would kill whoever is not yet known by number.
   if (preparing_) return resume_strangers();
   if (fresh && !prepared_) {
@@ -211,7 +218,7 @@ void Supervisor::start_turn(Clock::time_point now) {
   if (turn_->interactive() && std::exchange(interactive_lost_, false))
     host_.send({turn_->request().execution_id,
                 wire::Log{"warning", "the process with the earlier steps' variables has ended"}});
-  ::kill(worker->pid, SIGCONT);
+  if (has_strangers) ::kill(worker->pid, SIGCONT);  // one of them may have stopped it
   turn_->start(now, worker->cpu_seconds, memory_kills_.count());
   worker->queue_request(wire::encode_for_worker(turn_->request()));
 }
@@ -232,11 +239,21 @@ void Supervisor::advance_turn(Clock::time_point now) {
   } else if (turn_->must_die()) {
     sweep(now);
   } else if (turn_->interactive() && turn_->claimed_end()) {
-    interactive_->cpu_seconds = cpu_seconds_of(interactive_->pid);
-    turn_->set_peak_memory(peak_memory_of(*interactive_));
-    turn_->conclude(Clock::now(), false, interactive_->cpu_seconds, memory_kills_.count());
-    turn_.reset();
+    end_step();
   }
+}
+
+// Of a worker that lives on.
+void Supervisor::end_step() {
+  Worker& worker = *interactive_;
+  const double before = std::exchange(worker.cpu_seconds, cpu_seconds_of(worker.pid));
+  // In so little time a process can touch only little, and to ask takes as long as a short step.
+  constexpr double too_short_to_grow = 200e-6;
+  if (worker.peak_memory_bytes == 0 || worker.cpu_seconds - before > too_short_to_grow)
+    worker.peak_memory_bytes = peak_memory_of(worker);
+  turn_->set_peak_memory(worker.peak_memory_bytes);
+  turn_->conclude(Clock::now(), false, worker.cpu_seconds, memory_kills_.count());
+  turn_.reset();
 }
 
 void Supervisor::end_turn(Clock::time_point now) {
@@ -249,8 +266,10 @@ void Supervisor::end_turn(Clock::time_point now) {
   }
   worker.finish(*turn_);
   turn_->conclude(Clock::now(), turn_->interactive(), 0, memory_kills_.count());
-  // The memory is taken apart while the host goes on: first it gets its answer.
+  // The memory is taken apart while the host goes on: first it gets its answer, and the processor
+  // if it was waiting on this one.
   host_.flush();
+  ::sched_yield();
   kill_holder(worker);
   (turn_->interactive() ? interactive_ : plan_).reset();
   turn_.reset();

@@ -27,9 +27,10 @@ class Worker {
   // While it lives, the worker's end does not have to take its memory apart, which is most of what
   // an end costs. 0 if there is none.
   pid_t holder = 0;
-  double holder_cpu_seconds = 0;  // used when the first script arrived
-  double cpu_seconds = 0;         // used when it last fell idle
-  os::UniqueFd status;            // its page in /proc, once it outlives a turn
+  double holder_cpu_seconds = 0;        // used when the first script arrived
+  double cpu_seconds = 0;               // used when it last fell idle
+  os::UniqueFd status;                  // its page in /proc, once it outlives a turn
+  std::uint64_t peak_memory_bytes = 0;  // as that said last
 
   int stdout_fd() const { return stdout_.get(); }
   int stderr_fd() const { return stderr_.get(); }

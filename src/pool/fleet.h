@@ -138,6 +138,7 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   Task<> sweep_again_and_again();
   void sweep();
   void retire(const Managed& managed, Retirement reason);
+  Task<> end(Managed managed);
   void bury(const Managed& managed);
 
   asio::any_io_executor executor_;

@@ -4,6 +4,7 @@
 #include "pool/fleet.h"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
@@ -119,8 +120,15 @@ void Fleet::retire(const Managed& managed, Retirement reason) {
   if (managed->gone) {
     bury(managed);
   } else {
-    managed->sandbox->kill();
+    background_.start("end a sandbox", end(managed));
   }
+}
+
+// Not in the middle of what retired it, most often a turn whose result is on its way to somebody:
+// what is killed may take the processor for its end.
+Task<> Fleet::end(Managed managed) {
+  co_await asio::post(asio::use_awaitable);
+  if (managed->sandbox) managed->sandbox->kill();
 }
 
 // Its place is free only now: until here its processes were alive.
