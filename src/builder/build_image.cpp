@@ -74,7 +74,20 @@ class ImageBuild {
     co_return text_at(found.body, {"Config", "Labels", image_recipe_label}) == image_.recipe;
   }
 
+  // An engine that fails without a command of ours having failed has most often lost a layer it was
+  // about to use to somebody who removed images meanwhile. The second time it does without it.
   Task<> build() {
+    co_await attempt_build();
+    if (error_ && !is_error_of_command_) {
+      log_.add_line("the engine failed; once more");
+      co_await attempt_build();
+    }
+    if (error_) fail(*error_);
+  }
+
+  Task<> attempt_build() {
+    error_.reset();
+    lines_ = wire::LineReader(most_line_bytes);
     std::string path = "/build?rm=1&forcerm=1&t=" + docker::url_encode(image_.tag);
     const std::string network = image_.needs_network ? options_.network : "none";
     if (!network.empty()) path += "&networkmode=" + docker::url_encode(network);
@@ -95,7 +108,6 @@ class ImageBuild {
       fail(error.what());
     }
     log_.finish_line();
-    if (error_) fail(*error_);
   }
 
   void take(std::string_view bytes) {
@@ -110,6 +122,7 @@ class ImageBuild {
       if (const std::string error = text_at(said, {"error"}); !error.empty()) {
         log_.finish_line();
         error_ = log_.reason().empty() ? error : error + ": " + log_.reason();
+        is_error_of_command_ = docker::number_at(said, {"errorDetail", "code"}) != 0;
         log_.add_line(error);
       }
     }
@@ -143,6 +156,7 @@ class ImageBuild {
   wire::LineReader lines_;
   ImagePlan image_;
   std::optional<std::string> error_;
+  bool is_error_of_command_ = false;
   std::string last_note_;
 };
 

@@ -1,0 +1,102 @@
+#include "builder/build_image.h"
+
+#include "tests/support/fake_engine.h"
+#include "tests/support/temporary_directory.h"
+
+#include <doctest/doctest.h>
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+using namespace hearth;
+using namespace hearth::builder;
+
+namespace {
+
+namespace json = boost::json;
+
+// In a thread of its own: a build has its own loop, and waits.
+class Serving {
+ public:
+  explicit Serving(asio::io_context& loop) : loop_(loop), thread_([&loop] { loop.run(); }) {}
+  ~Serving() {
+    loop_.stop();
+    thread_.join();
+  }
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+
+ private:
+  asio::io_context& loop_;
+  std::thread thread_;
+};
+
+struct Fixture {
+  Fixture() {
+    plan.sandbox = "box";
+    plan.checksum = "abc";
+    plan.python_version = "3.11";
+    for (auto* program : {&options.programs.init, &options.programs.harness}) {
+      *program = place.path() / (program == &options.programs.init ? "init" : "harness");
+      std::ofstream(*program) << "x";
+    }
+    engine.will_say(test::pong);
+    engine.will_say(test::answer("404 Not Found", R"({"message":"no such image"})"));
+  }
+  void build_says(const json::object& line) {
+    engine.will_say(test::answer("200 OK", json::serialize(line) + "\n"));
+  }
+  void image_is_there() {
+    const json::object labels{{image_recipe_label, plan_image(plan, options).recipe}};
+    engine.will_say(
+        test::answer("200 OK", json::serialize(json::object{{"Config", {{"Labels", labels}}}})));
+  }
+  std::string build() {
+    const Serving serving(loop);
+    return build_image(plan, options, engine.address(), {}, {});
+  }
+  long builds() const {
+    return std::count_if(engine.requests.begin(), engine.requests.end(), [](const auto& line) {
+      return line.find("/build?") != std::string::npos;
+    });
+  }
+
+  test::TemporaryDirectory place;
+  BuildPlan plan;
+  ImageOptions options;
+  asio::io_context loop{1};
+  test::FakeEngine engine{loop};
+};
+
+const json::object lost_layer{
+    {"errorDetail", {{"message", "failed to get digest sha256:7ea5: no such file or directory"}}},
+    {"error", "failed to get digest sha256:7ea5: no such file or directory"}};
+
+}  // namespace
+
+TEST_CASE("a build whose layer somebody removed in the engine is done again") {
+  Fixture f;
+  f.build_says(lost_layer);
+  f.build_says({{"stream", "Successfully tagged"}});
+  f.image_is_there();
+  CHECK(f.build() == "hearth-sandbox-box:abc");
+  CHECK(f.builds() == 2);
+}
+
+TEST_CASE("an engine that goes on failing is believed") {
+  Fixture f;
+  f.build_says(lost_layer);
+  f.build_says(lost_layer);
+  CHECK_THROWS_WITH_AS(f.build(), doctest::Contains("failed to get digest"), BuildError);
+  CHECK(f.builds() == 2);
+}
+
+TEST_CASE("a build whose command failed is not done again") {
+  Fixture f;
+  const std::string why = "The command 'pip install' returned a non-zero code: 1";
+  f.build_says({{"errorDetail", {{"code", 1}, {"message", why}}}, {"error", why}});
+  CHECK_THROWS_WITH_AS(f.build(), doctest::Contains("non-zero code"), BuildError);
+  CHECK(f.builds() == 1);
+}
