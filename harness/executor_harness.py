@@ -4,7 +4,7 @@ Three processes share the work. `hearth-init` speaks to the host. This program, 
 preloaded modules and never runs a script. A worker is a fork of it, made and warmed up before its turn arrives,
 which runs one script (PLAN) or the steps of one lease (INTERACTIVE) and ends.
 
-  control socket   init -> harness   {"type":"prepare","number":n} with four descriptors: stdout, stderr, emit, run
+  control socket   init -> harness   {"type":"prepare","number":n,"alone":bool}, four descriptors: stdout, stderr, emit, run
                    harness -> init   ready | failed | prepare_failed
   run pipe         init -> worker    "<mode> <timeout> <bytes of env> <bytes of script>\\n", env as JSON, script
   emit pipe        worker -> init    "<stdout bytes so far> <stderr bytes so far> <json>"; a mark has no JSON
@@ -740,6 +740,10 @@ class Interrupts:
         if limit_seconds > 0:
             signal.setitimer(signal.ITIMER_REAL, min(limit_seconds, YEAR_SECONDS))
 
+    def silence(self):
+        """For a process that ends, and its clock with it."""
+        self.is_live = False
+
     def disarm(self):
         self.is_live = False
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -827,16 +831,16 @@ def compile_script(source, filename):
     return _compile_tree(source, filename)
 
 
-ASSIGNMENT = re.compile(r"\s+\S|[^\W\d]\w*\s*[-+*/%&|^@<>]{0,2}=(?!=)")
-NOT_PLAIN = re.compile(r"[\"'#\\;]")
+NOT_PLAIN = frozenset("\"'#\\;")
 
 
 def _is_plainly_valueless(head, last_line):
     """The common case, without a parser: an assignment, or the end of a block, on a line of its own. Without a quote or
     a comment and with its brackets closed, the line cannot be the end of something longer."""
+    target, _, value = last_line.partition("=")
     return (
-        ASSIGNMENT.match(last_line) is not None
-        and NOT_PLAIN.search(last_line) is None
+        (last_line[:1].isspace() or (target.rstrip().isidentifier() and value[:1] not in ("", "=")))
+        and NOT_PLAIN.isdisjoint(last_line)
         and not head.endswith("\\\n")
         and last_line.count("(") == last_line.count(")")
         and last_line.count("[") == last_line.count("]")
@@ -883,11 +887,11 @@ def remember_source(filename, source):
 class Worker:
     """Runs the requests of one lease in the globals they share."""
 
-    def __init__(self, base, dumpable=True):
+    def __init__(self, base, is_hidden=False):
         self.base = base
         self.workspace = base.workspace
         self.file = os.path.join(base.workspace, "script.py")
-        self.dumpable = dumpable
+        self.is_hidden = is_hidden  # until the first script, which may look at itself
         self.is_plan = True
         self.steps = 0
         self.module = types.ModuleType("__main__")
@@ -907,7 +911,7 @@ class Worker:
             late = attempt(wind_down)
             late = interrupts.raised if late is None else late  # exit handlers may have swallowed it
             outcome = outcome if late is None else report(late)
-        insist(interrupts.disarm)
+        insist(interrupts.silence if self.is_plan else interrupts.disarm)
         insist(channel.send, END_RECORDS[outcome], True)
         return not self.is_plan
 
@@ -920,9 +924,9 @@ class Worker:
         source = source.decode()
         remember_source(filename, source)
         code, value_code = compile_script(source, filename)
-        if self.dumpable is not None:
-            set_dumpable(self.dumpable)
-            self.dumpable = None  # said once
+        if self.is_hidden:
+            set_dumpable(True)
+            self.is_hidden = False
         self._execute_code(code, value_code, self.module.__dict__)
 
     def _enter(self):
@@ -1052,8 +1056,11 @@ class RunPipe:
         return chunk
 
 
-def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, between=None):
-    """Turns a freshly forked process into a worker. Never returns."""
+def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, alone, between=None):
+    """Turns a freshly forked process into a worker. Never returns.
+
+    `alone`: nobody runs beside it before its script, so there is no one to be hidden from until then.
+    """
     try:
         become_worker(base.workspace)
         saved = [out_of_the_way(fd) for fd in (stdout_fd, stderr_fd, emit_fd, run_fd)]
@@ -1065,8 +1072,10 @@ def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, between=None):
         channel.open()
         wait_for_end_of_parent(between)
         prepared = {"type": "prepared", "pid": os.getpid(), "holder": start_memory_holder()}
+        if alone:
+            set_dumpable(True)
         channel.send(encode("prepared", prepared))
-        serve_requests(Worker(base), RunPipe())
+        serve_requests(Worker(base, is_hidden=not alone), RunPipe())
     except BaseException:
         traceback.print_exc()
         flush_streams()
@@ -1220,7 +1229,7 @@ def rehearse(workspace, mode="plan", scripts=REHEARSAL):
     pipe_out, pipe_in = map(out_of_the_way, os.pipe())
     os.dup2(pipe_out, RUN_FD, inheritable=False)
     channel.open()
-    worker, pipe = Worker(Base({}, workspace), dumpable=False), RunPipe()
+    worker, pipe = Worker(Base({}, workspace)), RunPipe()
     for script in scripts:
         os.write(pipe_in, b"%b 60.0 0 %d\n%b" % (mode.encode(), len(script), script.encode()))
         worker.run(pipe.next_request())
@@ -1338,7 +1347,7 @@ def serve_control(control, base):
         try:
             request = _decoded(packet)
             if request.get("type") == "prepare" and len(fds) == 4:
-                prepare(control, fds, base)
+                prepare(control, fds, base, request.get("alone") is True)
         except OSError as error:
             message = "fork: %s" % error.strerror
             send(control, {"type": "prepare_failed", "number": request.get("number", 0), "message": message})
@@ -1373,7 +1382,7 @@ def send(control, message):
     control.send(json.dumps(message).encode())
 
 
-def prepare(control, fds, base):
+def prepare(control, fds, base, alone):
     """Forks twice: the process between ends at once, so that the worker becomes a child of init."""
     between = os.fork()
     if between == 0:
@@ -1382,7 +1391,7 @@ def prepare(control, fds, base):
             own_pid = os.getpid()
             if os.fork() == 0:
                 control.close()
-                serve_worker(*fds, base, own_pid)
+                serve_worker(*fds, base, alone, own_pid)
             status = 0
         except OSError as error:
             status = error.errno
@@ -1475,7 +1484,7 @@ class Zygote:
         """One of the sandbox's two Pythons."""
         try:
             if self.spawned.role == WORKER:
-                serve_worker(*self.spawned.fds, self.base)
+                serve_worker(*self.spawned.fds, self.base, alone=True)
             serve_control(socket.socket(fileno=self.spawned.fds[0]), self.base)
         finally:
             os._exit(1)

@@ -48,6 +48,10 @@ class LastExpression(SharedHarness):
         ):
             self.assertEqual(self.shown(script), [{"text/plain": "42"}], script)
 
+    def test_a_comparison_is_no_assignment(self):
+        for operator in ("<=", ">=", "==", "!="):
+            self.assertEqual(len(self.shown("x = 1\nx %s 2" % operator)), 1, operator)
+
     def test_a_string_over_many_lines_is_a_trailing_expression_too(self):
         self.assertEqual(self.shown("x = 1\n'''a\nx = 2 # '''"), [{"text/plain": repr("a\nx = 2 # ")}])
         self.assertEqual(self.shown("'only'"), [{"text/plain": "'only'"}])

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 
-from tests.fake_init import Harness, SharedHarness
+from tests.fake_init import Harness, SharedHarness, Worker
 
 TOOL = "import socket, os, random\nkept = socket.socket()\nfd = os.open('/dev/null', os.O_RDONLY)\n"
 
@@ -93,6 +93,12 @@ class Surroundings(SharedHarness):
         with Harness(tools={"a.py": tool}) as harness:
             turn = harness.run("gc.callbacks.clear()\nprint(seen[-1], dumpable())")
             self.assertEqual(turn.stdout, "0 1\n")
+
+    def test_a_worker_that_is_alone_hides_from_nobody(self):
+        with Harness() as harness:
+            worker = Worker(harness, alone=True).wait_prepared()
+            worker.ask("import ctypes; print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))")
+            self.assertEqual(worker.wait_exit().stdout, "1\n")
 
     def test_a_missing_workspace_leaves_the_script_at_the_root(self):
         with Harness(workspace=False) as harness:

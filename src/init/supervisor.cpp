@@ -108,7 +108,7 @@ int Supervisor::patience_ms(Clock::time_point now) const {
   if (sweeping_since_) wake = std::min(wake, next_sweep_);
   if (lacks_worker()) wake = std::min(wake, prepare_at_);
   // Whom a stranger stops must be resumed, however often.
-  if (preparing_ && interactive_ && (turn_ || reset_ != Reset::none))
+  if (preparing_ && has_strangers_ && (turn_ || reset_ != Reset::none))
     wake = std::min(wake, now + sweep_interval);
   if (wake == Clock::time_point::max()) return -1;
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(wake - now).count();

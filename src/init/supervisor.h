@@ -100,6 +100,8 @@ class Supervisor {
   int prepare_attempts_ = 0;
   std::string prepare_failure_;    // the harness's word on the last attempt
   bool interactive_lost_ = false;  // it ended between two steps
+  // Whether somebody may live on whom a step has started. He can stop what waits for a turn.
+  bool has_strangers_ = false;
 
   bool more_to_reap_ = false;
   std::optional<Turn> turn_;

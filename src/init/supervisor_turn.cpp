@@ -113,7 +113,7 @@ void Supervisor::prepare_worker() try {
                    (prepare_failure_.empty() ? "they end at once" : prepare_failure_));
   if (harness_.alive() && !harness_limits_->hold_in(harness_.pid()))
     return give_up("a script has changed the limits or the priority of the harness");
-  preparing_ = harness_.prepare();
+  preparing_ = harness_.prepare(!has_strangers_);
 } catch (const OsError& error) {
   // Most likely the harness was killed and not yet reaped. What a turn said last must get out.
   give_up(error.what());
@@ -199,7 +199,6 @@ bool Supervisor::lacks_worker() const {
 void Supervisor::start_turn(Clock::time_point now) {
   std::optional<Worker>& worker = turn_->interactive() ? interactive_ : plan_;
   const bool fresh = !worker;
-  const bool has_strangers = interactive_.has_value();
   // No turn runs while the harness forks: its end would kill whoever is not yet known by number.
   if (preparing_) return resume_strangers();
   if (fresh && !prepared_) {
@@ -218,14 +217,15 @@ void Supervisor::start_turn(Clock::time_point now) {
   if (turn_->interactive() && std::exchange(interactive_lost_, false))
     host_.send({turn_->request().execution_id,
                 wire::Log{"warning", "the process with the earlier steps' variables has ended"}});
-  if (has_strangers) ::kill(worker->pid, SIGCONT);  // one of them may have stopped it
+  if (has_strangers_) ::kill(worker->pid, SIGCONT);  // one of them may have stopped it
+  if (turn_->interactive()) has_strangers_ = true;
   turn_->start(now, worker->cpu_seconds, memory_kills_.count());
   worker->queue_request(wire::encode_for_worker(turn_->request()));
 }
 
 // A process that an earlier step left running may have stopped what this turn waits for.
 void Supervisor::resume_strangers() const {
-  if (interactive_) ::kill(-1, SIGCONT);
+  if (has_strangers_) ::kill(-1, SIGCONT);
 }
 
 void Supervisor::advance_turn(Clock::time_point now) {
@@ -272,6 +272,7 @@ void Supervisor::end_turn(Clock::time_point now) {
   ::sched_yield();
   kill_holder(worker);
   (turn_->interactive() ? interactive_ : plan_).reset();
+  has_strangers_ = interactive_.has_value();
   turn_.reset();
   worker_is_over_ = false;
   prepare_at_ = now + prepare_delay;
@@ -321,6 +322,7 @@ void Supervisor::advance_reset(Clock::time_point now) {
   prepared_.reset();
   interactive_.reset();
   if (!sweep(now)) return;
+  has_strangers_ = false;
   reset_result_ = {};
   for (const WipedDirectory& directory : wiped_)
     for (const std::string& failure : wipe_directory(directory.path, directory.mode))

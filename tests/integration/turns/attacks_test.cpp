@@ -45,6 +45,14 @@ void leave_prepared_worker(Sandbox& sandbox) {
   }
 }
 
+bool can_write(Sandbox& sandbox, const std::string& path) try {
+  run_task(sandbox.loop(),
+           sandbox.process().channel().write_file(path, "x", 0644, std::chrono::seconds(20)));
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
 // The sandbox takes no further turn and says so by its end.
 void check_sandbox_ends(Sandbox& sandbox) {
   const auto next = sandbox.run("print('next')");
@@ -218,6 +226,26 @@ print('stopped two')
 )py");
   CHECK(result.verdict == Verdict::ok);
   CHECK(result.stdout_text == "stopped two\n");
+  check_clean_turn(sandbox);
+}
+
+TEST_CASE("what a lost namespace left behind cannot stop the next turn") {
+  Sandbox sandbox;
+  CHECK(sandbox
+            .step(find_others + R"py(
+import threading
+if os.fork() == 0:
+    keeper = os.getppid()
+    while os.path.exists('/proc/%d' % keeper): time.sleep(0.001)
+    for pid in others(2): os.kill(pid, signal.SIGSTOP)  # the harness and the prepared worker
+    os.rmdir('/workspace/gate')
+    time.sleep(600)
+os.mkdir('/workspace/gate')
+threading.Timer(0.05, os._exit, (1,)).start()
+)py")
+            .verdict == Verdict::ok);
+  // The only way to look into a sandbox without a turn in it.
+  while (!can_write(sandbox, "gate")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   check_clean_turn(sandbox);
 }
 
