@@ -209,9 +209,9 @@ TEST_CASE("a step that kills the harness ends the sandbox, not the host's patien
   Sandbox sandbox;
   const auto result = sandbox.step(find_others + "os.kill(others(1)[0], 9)\nn = 1");
   CHECK(result.verdict == Verdict::ok);
-  // A step that was already there when the end was noticed may still have run.
+  // Its memory is taken apart before init hears of its end, and steps are faster than that.
   Verdict verdict = Verdict::ok;
-  for (int step = 0; step < 3 && verdict == Verdict::ok; ++step)
+  for (int step = 0; step < 10'000 && verdict == Verdict::ok; ++step)
     verdict = sandbox.step("n").verdict;
   CHECK(verdict == Verdict::lost);
 }
