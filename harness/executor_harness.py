@@ -4,7 +4,7 @@ Three processes share the work. `hearth-init` speaks to the host. This program, 
 preloaded modules and never runs a script. A worker is a fork of it, made and warmed up before its turn arrives,
 which runs one script (PLAN) or the steps of one lease (INTERACTIVE) and ends.
 
-  control socket   init -> harness   {"type":"prepare","number":n,"alone":bool}, four descriptors: stdout, stderr, emit, run
+  control socket   init -> harness   {"type":"prepare","number":n} with four descriptors: stdout, stderr, emit, run
                    harness -> init   ready | failed | prepare_failed
   run pipe         init -> worker    "<mode> <timeout> <bytes of env> <bytes of script>\\n", env as JSON, script
   emit pipe        worker -> init    "<stdout bytes so far> <stderr bytes so far> <json>"; a mark has no JSON
@@ -1056,11 +1056,8 @@ class RunPipe:
         return chunk
 
 
-def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, alone, between=None):
-    """Turns a freshly forked process into a worker. Never returns.
-
-    `alone`: nobody runs beside it before its script, so there is no one to be hidden from until then.
-    """
+def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, between=None):
+    """Turns a freshly forked process into a worker. Never returns."""
     try:
         become_worker(base.workspace)
         saved = [out_of_the_way(fd) for fd in (stdout_fd, stderr_fd, emit_fd, run_fd)]
@@ -1072,10 +1069,8 @@ def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, alone, between=Non
         channel.open()
         wait_for_end_of_parent(between)
         prepared = {"type": "prepared", "pid": os.getpid(), "holder": start_memory_holder()}
-        if alone:
-            set_dumpable(True)
         channel.send(encode("prepared", prepared))
-        serve_requests(Worker(base, is_hidden=not alone), RunPipe())
+        serve_requests(Worker(base, is_hidden=True), RunPipe())
     except BaseException:
         traceback.print_exc()
         flush_streams()
@@ -1233,6 +1228,7 @@ def rehearse(workspace, mode="plan", scripts=REHEARSAL):
     for script in scripts:
         os.write(pipe_in, b"%b 60.0 0 %d\n%b" % (mode.encode(), len(script), script.encode()))
         worker.run(pipe.next_request())
+    interrupts.disarm()  # this process lives on
     compile_script("x = 1", worker.file)  # the other way in which a script may end
     os.close(null)
     os.close(pipe_out)
@@ -1347,7 +1343,7 @@ def serve_control(control, base):
         try:
             request = _decoded(packet)
             if request.get("type") == "prepare" and len(fds) == 4:
-                prepare(control, fds, base, request.get("alone") is True)
+                prepare(control, fds, base)
         except OSError as error:
             message = "fork: %s" % error.strerror
             send(control, {"type": "prepare_failed", "number": request.get("number", 0), "message": message})
@@ -1382,7 +1378,7 @@ def send(control, message):
     control.send(json.dumps(message).encode())
 
 
-def prepare(control, fds, base, alone):
+def prepare(control, fds, base):
     """Forks twice: the process between ends at once, so that the worker becomes a child of init."""
     between = os.fork()
     if between == 0:
@@ -1391,7 +1387,7 @@ def prepare(control, fds, base, alone):
             own_pid = os.getpid()
             if os.fork() == 0:
                 control.close()
-                serve_worker(*fds, base, alone, own_pid)
+                serve_worker(*fds, base, own_pid)
             status = 0
         except OSError as error:
             status = error.errno
@@ -1484,7 +1480,7 @@ class Zygote:
         """One of the sandbox's two Pythons."""
         try:
             if self.spawned.role == WORKER:
-                serve_worker(*self.spawned.fds, self.base, alone=True)
+                serve_worker(*self.spawned.fds, self.base)
             serve_control(socket.socket(fileno=self.spawned.fds[0]), self.base)
         finally:
             os._exit(1)

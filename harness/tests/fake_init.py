@@ -80,12 +80,12 @@ class Turn:
 class Worker:
     """The host side of one prepared worker."""
 
-    def __init__(self, harness, alone=False):
+    def __init__(self, harness):
         pipes = [os.pipe() for _ in range(4)]
         theirs = [pipes[0][1], pipes[1][1], pipes[2][1], pipes[3][0]]
         self.stdout, self.stderr, self.emit, self.requests = pipes[0][0], pipes[1][0], pipes[2][0], pipes[3][1]
         self.data = {self.stdout: b"", self.stderr: b"", self.emit: b""}
-        harness.send({"type": "prepare", "number": 1, "alone": alone}, theirs)
+        harness.send({"type": "prepare", "number": 1}, theirs)
         for fd in theirs:
             os.close(fd)
         self.pid = None

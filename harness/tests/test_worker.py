@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 
-from tests.fake_init import Harness, SharedHarness, Worker
+from tests.fake_init import Harness, SharedHarness
 
 TOOL = "import socket, os, random\nkept = socket.socket()\nfd = os.open('/dev/null', os.O_RDONLY)\n"
 
@@ -94,11 +94,12 @@ class Surroundings(SharedHarness):
             turn = harness.run("gc.callbacks.clear()\nprint(seen[-1], dumpable())")
             self.assertEqual(turn.stdout, "0 1\n")
 
-    def test_a_worker_that_is_alone_hides_from_nobody(self):
-        with Harness() as harness:
-            worker = Worker(harness, alone=True).wait_prepared()
-            worker.ask("import ctypes; print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))")
-            self.assertEqual(worker.wait_exit().stdout, "1\n")
+    def test_no_clock_runs_in_a_prepared_worker(self):
+        tool = "import signal\nclocks = []\nimport gc\n"
+        tool += "gc.callbacks.append(lambda *_: clocks.append(signal.getitimer(signal.ITIMER_REAL)))\n"
+        with Harness(tools={"a.py": tool}) as harness:
+            turn = harness.run("gc.callbacks.clear()\nprint(clocks[-1])")
+            self.assertEqual(turn.stdout, "(0.0, 0.0)\n")
 
     def test_a_missing_workspace_leaves_the_script_at_the_root(self):
         with Harness(workspace=False) as harness:

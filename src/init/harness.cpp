@@ -75,7 +75,7 @@ Harness::Harness(const std::vector<std::string>& command) {
   if (pid_ == 0) become_harness(command, far_end.get());
 }
 
-Worker Harness::prepare(bool alone) {
+Worker Harness::prepare() {
   // A script of the same user may have stopped the harness; it may always go on when nothing runs.
   ::kill(pid_, SIGCONT);
   Worker::FarEnds far_ends;
@@ -83,8 +83,7 @@ Worker Harness::prepare(bool alone) {
   const std::array<int, 4> fds{far_ends.stdout_write.get(), far_ends.stderr_write.get(),
                                far_ends.emit_write.get(), far_ends.run_read.get()};
 
-  std::string text = R"({"type":"prepare","number":)" + std::to_string(++last_request_) +
-                     R"(,"alone":)" + (alone ? "true}" : "false}");
+  std::string text = R"({"type":"prepare","number":)" + std::to_string(++last_request_) + "}";
   iovec content{text.data(), text.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof fds)> control{};
   msghdr message{};

@@ -41,7 +41,7 @@ class Harness {
   void mark_dead() { pid_ = 0; }
 
   // Asks for a worker. It is there when its first record says so.
-  Worker prepare(bool alone);
+  Worker prepare();
   // What it says about an earlier request than the last is left out: it concerns nobody any more.
   std::optional<HarnessMessage> receive();
 

@@ -113,7 +113,7 @@ void Supervisor::prepare_worker() try {
                    (prepare_failure_.empty() ? "they end at once" : prepare_failure_));
   if (harness_.alive() && !harness_limits_->hold_in(harness_.pid()))
     return give_up("a script has changed the limits or the priority of the harness");
-  preparing_ = harness_.prepare(!has_strangers_);
+  preparing_ = harness_.prepare();
 } catch (const OsError& error) {
   // Most likely the harness was killed and not yet reaped. What a turn said last must get out.
   give_up(error.what());
