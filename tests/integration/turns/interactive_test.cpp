@@ -142,8 +142,9 @@ TEST_CASE("a cancelled step gets a KeyboardInterrupt and keeps the variables") {
   Sandbox sandbox;
   CHECK(sandbox.step("kept = 1").verdict == Verdict::ok);
   const auto cancelled = sandbox.run_and_cancel(
-      request_for("partial = 2\nemit_log('running')\nimport time\ntime.sleep(1000)", 100,
-                  Mode::interactive),
+      request_for("import threading, time\npartial = 2\n"
+                  "threading.Timer(0.2, emit_log, ('running',)).start()\ntime.sleep(1000)",
+                  100, Mode::interactive),
       is_log);
   CHECK(cancelled.verdict == Verdict::cancelled);
   CHECK_FALSE(cancelled.state_lost);
@@ -157,10 +158,18 @@ TEST_CASE("a cancelled step gets a KeyboardInterrupt and keeps the variables") {
 TEST_CASE("a cancelled step that does not stop is killed and its variables are lost") {
   Sandbox sandbox;
   CHECK(sandbox.step("kept = 1").verdict == Verdict::ok);
+  // Said by another process, when this one is where nothing interrupts it.
   const auto cancelled = sandbox.run_and_cancel(
-      request_for("emit_log('running')\nimport itertools\nsum(itertools.repeat(0))", 100,
-                  Mode::interactive),
-      is_log);
+      request_for(R"py(
+import itertools, os, time
+if os.fork() == 0:
+    time.sleep(0.2)
+    os.write(1, b'running')
+    os._exit(0)
+sum(itertools.repeat(0))
+)py",
+                  100, Mode::interactive),
+      [](const wire::Event& event) { return std::holds_alternative<wire::Stdout>(event.body); });
   CHECK(cancelled.verdict == Verdict::cancelled);
   CHECK(cancelled.state_lost);
   CHECK(cancelled.signal == SIGKILL);
@@ -172,8 +181,8 @@ TEST_CASE("a cancelled step that handles the interrupt and finishes is finished"
   Sandbox sandbox;
   const auto result = sandbox.run_and_cancel(request_for(R"py(
 import time
-emit_log('running')
 try:
+    emit_log('running')
     time.sleep(1000)
 except KeyboardInterrupt:
     saved = 'saved'
