@@ -119,6 +119,16 @@ Escape read_escape(std::string_view text) {
   return {longest_escape, static_cast<char>(high << 4 | low)};
 }
 
+// Where the quote stands that closes it: the first with an even number of backslashes before it.
+std::size_t end_of_string(std::string_view text) {
+  for (std::size_t at = text.find('"'); at != std::string_view::npos; at = text.find('"', at + 1)) {
+    std::size_t backslashes = 0;
+    while (backslashes < at && text[at - 1 - backslashes] == '\\') ++backslashes;
+    if (backslashes % 2 == 0) return at;
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace
 
 void append_json_escaped(std::string& out, std::string_view bytes) {
@@ -151,26 +161,16 @@ void append_json_escaped(std::string& out, std::string_view bytes) {
 
 std::optional<std::string> take_json_string(std::string_view& json) {
   if (!json.starts_with('"')) return std::nullopt;
-  std::string_view rest = json.substr(1);
-  std::string text;
-  // What is short and plain, like a key, needs no room for the rest of the line.
-  const auto plain = static_cast<std::size_t>(
-      std::find_if(rest.begin(), rest.begin() + std::min<std::size_t>(rest.size(), 64),
-                   is_special) -
-      rest.begin());
-  if (plain < rest.size() && rest[plain] == '"') {
-    text.assign(rest.data(), plain);
-    json = rest.substr(plain + 1);
-    return text;
-  }
-  text.resize(rest.size());  // an escape is longer than what it means
+  const std::size_t end = end_of_string(json.substr(1));
+  if (end == std::string_view::npos) return std::nullopt;
+  std::string_view rest = json.substr(1, end);
+  std::string text(rest.size(), '\0');  // an escape is longer than what it means
   char* to = text.data();
   while (true) {
     const std::size_t copied = copy_plain(rest, to);
     to += copied;
     rest.remove_prefix(copied);
-    if (rest.empty()) return std::nullopt;
-    if (rest.front() == '"') break;
+    if (rest.empty()) break;
     if (rest.front() == '\\') {
       const Escape escape = read_escape(rest);
       if (escape.size == 0) return std::nullopt;
@@ -184,7 +184,7 @@ std::optional<std::string> take_json_string(std::string_view& json) {
     rest.remove_prefix(character.size);
   }
   text.resize(static_cast<std::size_t>(to - text.data()));
-  json = rest.substr(1);
+  json.remove_prefix(end + 2);
   return text;
 }
 

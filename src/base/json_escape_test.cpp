@@ -80,3 +80,11 @@ TEST_CASE("a string that is written in another way is left to the parser") {
     CHECK(rest == json);
   }
 }
+
+TEST_CASE("a string takes no more room than it has, however much follows") {
+  const std::string json = R"("a\n")" + std::string(1'000'000, 'x');
+  std::string_view rest = json;
+  const std::optional<std::string> text = take_json_string(rest);
+  REQUIRE(text == "a\n");
+  CHECK(text->capacity() < 100);
+}
