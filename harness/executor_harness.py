@@ -1130,9 +1130,40 @@ def become_worker(workspace):
     except OSError:
         os.chdir("/")
     if "numpy.random" in sys.modules:  # Python's own is seeded anew by every fork
-        sys.modules["numpy.random"].seed()
+        numpy_seed.renew()
     if atexit._ncallbacks() > 0:  # left by what some module does after every fork
         forget_exit_handlers()
+
+
+class NumpySeed:
+    """The state of numpy.random, which forks would share.
+
+    Its seed() takes a millisecond in a new process. Any 624 words are a state, so they are written where it keeps them,
+    once that was seen to be there.
+    """
+
+    def __init__(self):
+        self.address, self.size_bytes = None, 0
+
+    def find(self):
+        try:
+            random = sys.modules["numpy.random"]
+            address = random.mtrand._rand._bit_generator.ctypes.state_address
+            random.seed()  # keeps no half of a pair of normal numbers
+            words = random.get_state()[1].tobytes()
+            if ctypes.string_at(address, len(words)) == words:
+                self.address, self.size_bytes = address, len(words)
+        except Exception:
+            pass  # not loaded, without ctypes, or of another kind
+
+    def renew(self):
+        if self.address is None:
+            sys.modules["numpy.random"].seed()
+        else:
+            ctypes.memmove(self.address, os.urandom(self.size_bytes), self.size_bytes)
+
+
+numpy_seed = NumpySeed()
 
 
 def settle():
@@ -1146,6 +1177,7 @@ def settle():
     builtins.exit = builtins.quit = exit_script
     signal.signal, signal.getsignal = install_handler, installed_handler
     os.register_at_fork(after_in_child=forget_worker)
+    numpy_seed.find()
 
 
 def handled_signals():

@@ -1,6 +1,10 @@
 // What honest scripts use must work: a sandbox that is too tight is no use either.
 #include "tests/support/in_sandbox.h"
 
+#include <memory>
+#include <set>
+#include <string>
+
 using namespace hearth;
 using namespace hearth::test;
 
@@ -14,6 +18,32 @@ mapped[:] = 7
 mapped.flush()
 print(np.fromfile('mapped', dtype='int32').sum())
 )py") == "True 8.0\n7000\n");
+}
+
+TEST_CASE(
+    "a preloaded numpy draws other numbers in each turn, and the same ones from the same seed") {
+  native::Environment environment = plain_environment();
+  environment.preload = {"numpy.random"};
+  NativeSandboxes sandboxes({}, environment);
+  std::set<std::string> seen;
+  const auto draw_in = [&](backend::Sandbox& sandbox) {
+    const auto result = sandboxes.run_in(sandbox, R"py(
+import numpy as np
+print(np.random.random(), np.random.normal())
+np.random.seed(7)
+print(np.random.randint(1000, size=3), '%.6f' % np.random.normal())
+)py");
+    const std::size_t line_end = result.stdout_text.find('\n');
+    REQUIRE(line_end != std::string::npos);
+    seen.insert(result.stdout_text.substr(0, line_end));
+    CHECK(result.stdout_text.substr(line_end + 1) == "[175 196 537] -1.880223\n");
+  };
+  const std::unique_ptr<backend::Sandbox> one = sandboxes.spawn();
+  const std::unique_ptr<backend::Sandbox> other = sandboxes.spawn();
+  draw_in(*one);
+  draw_in(*one);
+  draw_in(*other);
+  CHECK(seen.size() == 3);
 }
 
 TEST_CASE("pandas works") {
