@@ -32,6 +32,7 @@ import linecache
 import math
 import os
 import re
+import select
 import signal
 import socket
 import sys
@@ -56,6 +57,7 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 STDOUT_FD, STDERR_FD, EMIT_FD, RUN_FD, FIRST_SPARE_FD = 1, 2, 3, 4, 5
 PIPE_BYTES = 64 << 10
 RETRY_SECONDS = 0.002
+PATIENCE_SECONDS = 0.005
 YEAR_SECONDS = 365 * 86400.0
 PR_SET_DUMPABLE = 4
 SYS_CLOSE_RANGE = 436
@@ -122,6 +124,12 @@ def set_dumpable(dumpable):
 def out_of_the_way(fd):
     """A duplicate above the descriptors a worker gives a meaning to."""
     return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_SPARE_FD)
+
+
+def moved_away(fd):
+    copy = out_of_the_way(fd)
+    os.close(fd)
+    return copy
 
 
 def close_from(first):
@@ -1060,22 +1068,33 @@ def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, between=None):
     """Turns a freshly forked process into a worker. Never returns."""
     try:
         become_worker(base.workspace)
-        saved = [out_of_the_way(fd) for fd in (stdout_fd, stderr_fd, emit_fd, run_fd)]
-        rehearse(base.workspace)
-        for target, fd in enumerate(saved, STDOUT_FD):
-            os.dup2(fd, target, inheritable=target <= STDERR_FD)
-        close_from(FIRST_SPARE_FD)
-        restore_exit_handlers()
-        channel.open()
+        take_places(stdout_fd, stderr_fd, emit_fd, run_fd)
         wait_for_end_of_parent(between)
         prepared = {"type": "prepared", "pid": os.getpid(), "holder": start_memory_holder()}
-        channel.send(encode("prepared", prepared))
+        os.write(EMIT_FD, b"0 0 %b\n" % encode("prepared", prepared))
+        if not is_wanted_at_once():
+            rehearse(base.workspace)
+        restore_exit_handlers()
+        channel.open()
         serve_requests(Worker(base, is_hidden=True), RunPipe())
     except BaseException:
         traceback.print_exc()
         flush_streams()
     finally:
         os._exit(1)
+
+
+def take_places(*fds):
+    """Puts what came from init where a script finds it, and closes everything else."""
+    # The numbers they have may be each other's places.
+    for target, fd in enumerate([out_of_the_way(fd) for fd in fds], STDOUT_FD):
+        os.dup2(fd, target, inheritable=target <= STDERR_FD)
+    close_from(FIRST_SPARE_FD)
+
+
+def is_wanted_at_once():
+    """Whether a script comes before a rehearsal would be worth its time: it touches more than one script does."""
+    return bool(select.select([RUN_FD], (), (), PATIENCE_SECONDS)[0])
 
 
 def wait_for_end_of_parent(between):
@@ -1221,17 +1240,10 @@ WARM_UP = (
 def warm_up(workspace):
     """A rehearsal in the process that will be forked: what it leaves behind (specialised bytecode, filled caches) is
     then shared by all workers, who would otherwise each write it into memory of their own."""
-    kept = [(fd, out_of_the_way(fd)) for fd in range(FIRST_SPARE_FD) if is_open(fd)]
     names, paths, arguments = dict(sys.modules), list(sys.path), sys.argv
     rehearse(workspace, "interactive", WARM_UP)
     sys.modules["__main__"] = names["__main__"]
     sys.path[:], sys.argv = paths, arguments
-    channel.abandon()
-    for fd in range(FIRST_SPARE_FD):
-        os.close(fd)
-    for fd, copy in kept:
-        os.dup2(copy, fd)
-        os.close(copy)
 
 
 def is_open(fd):
@@ -1249,11 +1261,12 @@ REHEARSAL = ("xs = [1, 2.5]\nprint('warm', xs)\nemit_log('warm')\nemit_result({'
 def rehearse(workspace, mode="plan", scripts=REHEARSAL):
     """Runs a few scripts of our own into /dev/null, so that the turn finds every page copied and every cache
     filled. Nothing of it stays visible."""
-    null = out_of_the_way(os.open("/dev/null", os.O_RDWR))
+    places = [(fd, out_of_the_way(fd), os.get_inheritable(fd)) for fd in range(FIRST_SPARE_FD) if is_open(fd)]
+    null = moved_away(os.open("/dev/null", os.O_RDWR))
     for fd in (0, STDOUT_FD, STDERR_FD):
         os.dup2(null, fd)
     os.dup2(null, EMIT_FD, inheritable=False)
-    pipe_out, pipe_in = map(out_of_the_way, os.pipe())
+    pipe_out, pipe_in = map(moved_away, os.pipe())
     os.dup2(pipe_out, RUN_FD, inheritable=False)
     channel.open()
     worker, pipe = Worker(Base({}, workspace)), RunPipe()
@@ -1262,14 +1275,17 @@ def rehearse(workspace, mode="plan", scripts=REHEARSAL):
         worker.run(pipe.next_request())
     interrupts.disarm()  # this process lives on
     compile_script("x = 1", worker.file)  # the other way in which a script may end
-    os.close(null)
-    os.close(pipe_out)
-    os.close(pipe_in)
+    for fd in (*range(FIRST_SPARE_FD), null, pipe_out, pipe_in):
+        os.close(fd)
+    for fd, copy, is_inheritable in places:
+        os.dup2(copy, fd, is_inheritable)
+        os.close(copy)
     for name in (worker.file, *("<step %d>" % step for step in range(1, worker.steps + 1))):
         linecache.cache.pop(name, None)
     del worker, sys.modules["__main__"]
     gc.collect()  # only what is younger than the freeze, so little
     channel.reset()
+    channel.abandon()
 
 
 # ---- The harness -------------------------------------------------------------------------------------------
@@ -1559,9 +1575,7 @@ def hold_standard_fds():
 def main(arguments):
     options, zygote = parse_arguments(arguments)
     hold_standard_fds()
-    control_fd = int(os.environ.pop("HEARTH_CONTROL_FD"))
-    control = socket.socket(fileno=out_of_the_way(control_fd))
-    os.close(control_fd)
+    control = socket.socket(fileno=moved_away(int(os.environ.pop("HEARTH_CONTROL_FD"))))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     own_directory = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != own_directory]

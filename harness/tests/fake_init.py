@@ -20,6 +20,7 @@ import unittest
 HARNESS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "executor_harness.py")
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_SECONDS = 30.0
+RESTED_SECONDS = 0.03
 MOVE_AND_EXECUTE = (
     "import os, sys; old, new = int(sys.argv[1]), int(sys.argv[2]); os.dup2(old, new); os.close(old); "
     "os.execv(sys.argv[3], sys.argv[3:])"
@@ -99,6 +100,17 @@ class Worker:
         self.pid, self.holder = event["pid"], event["holder"]
         if not keep_holder:  # it keeps the pipes open, and most tests read to their end
             self.end_holder()
+        return self
+
+    def rest(self):
+        """Until it has slept for longer than it waits for a script before it rehearses."""
+        last, since = None, time.monotonic()
+        while time.monotonic() - since < RESTED_SECONDS:
+            time.sleep(0.002)
+            with open("/proc/%d/schedstat" % self.pid) as used, open("/proc/%d/stat" % self.pid) as stat:
+                now = used.read().split()[0], stat.read().rpartition(")")[2].split()[0]
+            if now != last or now[1] != "S":
+                last, since = now, time.monotonic()
         return self
 
     def end_holder(self):
@@ -196,7 +208,10 @@ class SharedHarness(unittest.TestCase):
 class Harness:
     """A running harness with tools from a dictionary of file names and sources."""
 
-    def __init__(self, tools=None, python_flags=("-s",), modules=None, arguments=(), env=None, workspace=True, control_fd=None):
+    def __init__(
+        self, tools=None, python_flags=("-s",), modules=None, arguments=(), env=None, workspace=True, control_fd=None, rested=False
+    ):
+        self.rested = rested  # whether workers get their script when they have rehearsed, or at once
         self.directory = tempfile.TemporaryDirectory()
         self.workspace = self._folder("workspace", {}) if workspace else self.directory.name + "/nowhere"
         self.tools = self._folder("tools", tools or {})
@@ -240,7 +255,8 @@ class Harness:
         self.control.sendmsg([packet], rights)
 
     def prepare(self, keep_holder=False):
-        return Worker(self).wait_prepared(keep_holder)
+        worker = Worker(self).wait_prepared(keep_holder)
+        return worker.rest() if self.rested else worker
 
     @contextlib.contextmanager
     def worker(self):

@@ -90,14 +90,14 @@ class Surroundings(SharedHarness):
             "import ctypes, gc\nseen = []\ndef dumpable(*_): return ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)\n"
             "gc.callbacks.append(lambda *_: seen.append(dumpable()))\n"
         )
-        with Harness(tools={"a.py": tool}) as harness:
+        with Harness(tools={"a.py": tool}, rested=True) as harness:
             turn = harness.run("gc.callbacks.clear()\nprint(seen[-1], dumpable())")
             self.assertEqual(turn.stdout, "0 1\n")
 
     def test_no_clock_runs_in_a_prepared_worker(self):
         tool = "import signal\nclocks = []\nimport gc\n"
         tool += "gc.callbacks.append(lambda *_: clocks.append(signal.getitimer(signal.ITIMER_REAL)))\n"
-        with Harness(tools={"a.py": tool}) as harness:
+        with Harness(tools={"a.py": tool}, rested=True) as harness:
             turn = harness.run("gc.callbacks.clear()\nprint(clocks[-1])")
             self.assertEqual(turn.stdout, "(0.0, 0.0)\n")
 
@@ -118,6 +118,10 @@ class Surroundings(SharedHarness):
 
     def test_sources_can_be_inspected(self):
         self.assertEqual(self.printed("import inspect\ndef f():\n    return 1\nprint(inspect.getsource(f))"), "def f():\n    return 1")
+
+
+class SurroundingsAfterRehearsal(Surroundings):
+    options = dict(Surroundings.options, rested=True)
 
 
 class Inherited(SharedHarness):

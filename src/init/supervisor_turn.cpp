@@ -127,7 +127,6 @@ void Supervisor::watch_preparation() {
   if (sink.pid > 0 && !was_killed) {
     preparing_->pid = sink.pid;
     preparing_->holder = sink.holder;
-    preparing_->cpu_seconds = cpu_seconds_of(sink.pid);
     prepared_ = std::exchange(preparing_, std::nullopt);
     prepare_attempts_ = 0;
     prepare_failure_.clear();
@@ -213,6 +212,7 @@ void Supervisor::start_turn(Clock::time_point now) {
   if (fresh) {
     worker = std::exchange(prepared_, std::nullopt);
     worker->holder_cpu_seconds = cpu_seconds_of(worker->holder);
+    worker->cpu_seconds = cpu_seconds_of(worker->pid);  // not before: it may have rehearsed since
   }
   if (turn_->interactive() && std::exchange(interactive_lost_, false))
     host_.send({turn_->request().execution_id,
