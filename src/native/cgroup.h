@@ -31,6 +31,11 @@ struct CgroupMounts {
 // has any of the three controllers: then the tree of version 2 cannot have them all.
 CgroupMounts find_cgroup_mounts(const std::string& mountinfo, const std::string& own_groups);
 
+CgroupMounts own_cgroup_mounts();  // as they say of this process
+
+// What all of this process's groups together may use at most; nothing if none of them is limited.
+std::optional<std::uint64_t> own_memory_limit_bytes(const CgroupMounts& mounts);
+
 struct CgroupLimits {
   std::uint64_t memory_bytes = 0;
   std::int64_t memory_and_swap_bytes = -1;  // -1: as much swap as there is

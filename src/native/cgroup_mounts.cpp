@@ -4,6 +4,7 @@
 #include "os/read_file.h"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -108,6 +109,26 @@ CgroupMounts find_cgroup_mounts(const std::string& mountinfo, const std::string&
     found.missing = {"memory", "pids", "cpu"};
   }
   return found;
+}
+
+CgroupMounts own_cgroup_mounts() {
+  constexpr std::size_t most_bytes = std::size_t{16} << 20;
+  return find_cgroup_mounts(os::read_file("/proc/self/mountinfo", most_bytes),
+                            os::read_file("/proc/self/cgroup", most_bytes));
+}
+
+std::optional<std::uint64_t> own_memory_limit_bytes(const CgroupMounts& mounts) {
+  const bool is_v2 = mounts.version == CgroupMounts::Version::v2;
+  const char* file = is_v2 ? "memory.max" : "memory.limit_in_bytes";
+  std::optional<std::uint64_t> smallest;
+  // Each group is bound by those above it.
+  for (fs::path group = is_v2 ? mounts.unified : mounts.memory; fs::exists(group / "cgroup.procs");
+       group = group.parent_path()) {
+    std::ifstream text(group / file);
+    std::uint64_t limit = 0;  // "max" is none; nor has the root a file
+    if (text >> limit) smallest = std::min(limit, smallest.value_or(limit));
+  }
+  return smallest;
 }
 
 }  // namespace hearth::native

@@ -22,7 +22,20 @@ namespace {
 namespace fs = std::filesystem;
 using Version = CgroupMounts::Version;
 
+// The name of an instance's group: `hearth-` and so many hexadecimal digits. Others may have groups
+// that begin like it: a service is called as its unit is.
 constexpr std::string_view prefix = "hearth-";
+constexpr std::size_t digits_of_name = 12;
+
+bool is_name_of_instance(std::string_view name) {
+  return name.starts_with(prefix) && name.size() == prefix.size() + digits_of_name &&
+         name.find_first_not_of("0123456789abcdef", prefix.size()) == std::string_view::npos;
+}
+
+bool is_above(const fs::path& group, const fs::path& other) {
+  const fs::path way = other.lexically_relative(group);
+  return !way.empty() && *way.begin() != "..";
+}
 
 void make_directory(const fs::path& path) {
   if (::mkdir(path.c_str(), 0755) != 0) throw OsError("make the cgroup " + path.string());
@@ -77,7 +90,7 @@ std::vector<fs::path> haunts_of(const fs::path& base) {
 void remove_leftovers(const fs::path& base) {
   for (const fs::path& haunt : haunts_of(base))
     for (const fs::path& found : children_of(haunt)) {
-      if (!found.filename().string().starts_with(prefix)) continue;
+      if (!is_name_of_instance(found.filename().string()) || is_above(found, base)) continue;
       if (::access(haunt.c_str(), W_OK) != 0) continue;  // another user's
       const os::UniqueFd lock = try_lock(found);
       if (!lock) continue;
@@ -189,7 +202,7 @@ CgroupTree::CgroupTree(const CgroupMounts& mounts) : mounts_(mounts) {
 }
 
 void CgroupTree::make_own(const std::vector<fs::path>& bases) {
-  const std::string name = std::string(prefix) + random_id().substr(0, 12);
+  const std::string name = std::string(prefix) + random_id().substr(0, digits_of_name);
   for (const fs::path& base : bases) {
     const bool is_ours = make_and_lock(base / name, locks_);
     instance_.push_back(base / name);

@@ -23,15 +23,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-CgroupMounts own_mounts() {
-  constexpr std::size_t max_bytes = std::size_t{1} << 20;
-  return find_cgroup_mounts(os::read_file("/proc/self/mountinfo", max_bytes),
-                            os::read_file("/proc/self/cgroup", max_bytes));
-}
-
 bool start_and_end(int times) {
   try {
-    for (int i = 0; i < times; ++i) const CgroupTree tree(own_mounts());
+    for (int i = 0; i < times; ++i) const CgroupTree tree(own_cgroup_mounts());
     return true;
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
@@ -68,7 +62,7 @@ class TwoGroups {
     return mounts;
   }
 
-  CgroupMounts mounts_ = own_mounts();
+  CgroupMounts mounts_ = own_cgroup_mounts();
   std::vector<fs::path> groups_;
 };
 
@@ -131,7 +125,7 @@ TEST_CASE("a group that was given back is given out again, with the limits of wh
     MESSAGE("not tested: needs root");
     return;
   }
-  CgroupTree tree(own_mounts());
+  CgroupTree tree(own_cgroup_mounts());
   CgroupLimits limits = cgroup_limits({});
   CgroupTree::Lease first = tree.take(limits);
   const fs::path directory = first->directories().front();
@@ -160,7 +154,7 @@ TEST_CASE("a group in which somebody still lives is not given out again") {
     MESSAGE("not tested: needs root");
     return;
   }
-  CgroupTree tree(own_mounts());
+  CgroupTree tree(own_cgroup_mounts());
   CgroupTree::Lease first = tree.take(cgroup_limits({}));
   const fs::path directory = first->directories().front();
   const pid_t living = ::fork();
@@ -180,4 +174,54 @@ TEST_CASE("a group in which somebody still lives is not given out again") {
   const CgroupTree::Lease second = tree.take(cgroup_limits({}));
   CHECK(second->directories().front() != directory);
   ending.join();
+}
+
+TEST_CASE("a stranger's group that is only called like ours is left alone, and our own too") {
+  if (::geteuid() != 0) {
+    MESSAGE("not tested: needs root");
+    return;
+  }
+  const TwoGroups groups;
+  const CgroupMounts ours = groups.first();
+  const fs::path place = ours.version == CgroupMounts::Version::v2 ? ours.unified : ours.memory;
+  const fs::path stranger = place / "hearth-api.service";
+  fs::create_directory(stranger);
+  CgroupMounts inside = ours;
+  (ours.version == CgroupMounts::Version::v2 ? inside.unified : inside.memory) =
+      place / "hearth-0123456789ab";
+  fs::create_directory(place / "hearth-0123456789ab");
+  // From within a group that looks like an instance's: it is above whatever we make.
+  {
+    const CgroupTree tree(inside);
+  }
+  CHECK(fs::exists(place / "hearth-0123456789ab"));
+  CHECK(fs::exists(stranger));
+  ::rmdir((place / "hearth-0123456789ab").c_str());
+  {
+    const CgroupTree tree(ours);
+  }
+  CHECK(fs::exists(stranger));
+  ::rmdir(stranger.c_str());
+}
+
+TEST_CASE("the memory we may use is the least that any group above us may") {
+  if (::geteuid() != 0) {
+    MESSAGE("not tested: needs root");
+    return;
+  }
+  const TwoGroups groups;
+  CgroupMounts ours = groups.first();
+  const bool is_v2 = ours.version == CgroupMounts::Version::v2;
+  fs::path& place = is_v2 ? ours.unified : ours.memory;
+  const fs::path limit_file = place / (is_v2 ? "memory.max" : "memory.limit_in_bytes");
+  if (!fs::exists(limit_file)) {
+    MESSAGE("not tested: no memory controller for groups made here");
+    return;
+  }
+  std::ofstream(limit_file) << (300 << 20);
+  CHECK(own_memory_limit_bytes(ours) == 300 << 20);
+  place /= "below";
+  fs::create_directory(place);
+  CHECK(own_memory_limit_bytes(ours) == 300 << 20);
+  ::rmdir(place.c_str());
 }

@@ -2,7 +2,6 @@
 #include "base/log.h"
 #include "native/native_source.h"
 #include "native/posture.h"
-#include "os/read_file.h"
 #include "seccomp/compile_filter.h"
 
 #include <linux/landlock.h>
@@ -11,8 +10,6 @@
 
 namespace hearth::native {
 namespace {
-
-constexpr std::size_t max_proc_bytes = std::size_t{16} << 20;
 
 std::string in_words(const std::vector<std::string>& missing) {
   std::string text = "sandboxes cannot be made safe here: ";
@@ -36,9 +33,7 @@ std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& opti
     host->free_uids = std::make_shared<UidPool>(host->uids->range());
   }
   try {
-    host->cgroups = std::make_unique<CgroupTree>(
-        find_cgroup_mounts(os::read_file("/proc/self/mountinfo", max_proc_bytes),
-                           os::read_file("/proc/self/cgroup", max_proc_bytes)));
+    host->cgroups = std::make_unique<CgroupTree>(own_cgroup_mounts());
   } catch (const Error& error) {
     host->degraded.push_back(std::string("no limits on memory, processes and CPU (") +
                              error.what() + ")");

@@ -1,7 +1,10 @@
 #include "pool/memory_budget.h"
 
+#include "native/cgroup.h"
+
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace hearth::pool {
@@ -49,7 +52,9 @@ void MemoryBudget::give_back(std::uint64_t bytes) {
 std::uint64_t default_memory_budget_bytes() {
   const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
   const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return pages * page_bytes / 10 * 8;
+  const std::uint64_t allowed =
+      native::own_memory_limit_bytes(native::own_cgroup_mounts()).value_or(pages * page_bytes);
+  return std::min(pages * page_bytes, allowed) / 10 * 8;
 }
 
 }  // namespace hearth::pool
