@@ -83,6 +83,10 @@ char* write_escaped_ascii(char* to, unsigned char byte) {
       return named('r');
     case '\t':
       return named('t');
+    case '\b':
+      return named('b');
+    case '\f':
+      return named('f');
     default:
       break;
   }
@@ -109,6 +113,10 @@ Escape read_escape(std::string_view text) {
       return {2, '\r'};
     case 't':
       return {2, '\t'};
+    case 'b':
+      return {2, '\b'};
+    case 'f':
+      return {2, '\f'};
     default:
       break;
   }

@@ -74,7 +74,7 @@ TEST_CASE("what was written is read back, whatever it is, up to its closing quot
 TEST_CASE("a string that is written in another way is left to the parser") {
   for (const std::string_view json :
        {"", "x", "\"", "\"x", "\"\\\"", "\"\\n", "\"\\u0041\"", "\"\\u001F\"", "\"\\u00\"",
-        "\"\\/\"", "\"a\nb\"", "\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"", "\"\\b\""}) {
+        "\"\\/\"", "\"a\nb\"", "\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\""}) {
     std::string_view rest = json;
     CHECK_FALSE(take_json_string(rest));
     CHECK(rest == json);

@@ -33,7 +33,7 @@ std::string log_level(std::string name) {
 
 std::map<std::string, std::string> environment(std::string_view text) {
   std::map<std::string, std::string> env;
-  for (JsonMember& member : parse_object(text)) {
+  for (JsonMember& member : parse_object(text, any_number)) {
     // What execve could not pass on would fail later, and less clearly.
     if (member.kind != JsonKind::string) throw ProtocolError("an env value is not a string");
     if (member.key.empty() || member.key.find('=') != std::string::npos ||

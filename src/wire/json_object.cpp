@@ -22,7 +22,8 @@ constexpr std::size_t max_depth = 256;
 // as one text.
 class MemberCollector {
  public:
-  explicit MemberCollector(std::size_t keep_depth) : keep_depth_(keep_depth) {}
+  MemberCollector(std::size_t keep_depth, std::size_t max_members)
+      : keep_depth_(keep_depth), max_members_(max_members) {}
 
   std::vector<JsonMember> members;
   JsonKind top_kind = JsonKind::null;
@@ -117,6 +118,7 @@ class MemberCollector {
     if (depth_ == 0) top_kind = kind;
     if (depth_ < keep_depth_) return false;
     if (depth_ == keep_depth_) {
+      if (members.size() == max_members_) throw ProtocolError("too many members");
       members.push_back({std::exchange(key_, {}), kind, {}});
     } else {
       separate();
@@ -130,15 +132,16 @@ class MemberCollector {
   }
 
   std::size_t keep_depth_;
+  std::size_t max_members_;
   std::size_t depth_ = 0;
   std::string key_;
   std::string string_;  // of the string, key or number being read, which may come in parts
 };
 
-MemberCollector parse(std::string_view text, std::size_t keep_depth) {
+MemberCollector parse(std::string_view text, std::size_t keep_depth, std::size_t max_members) {
   json::parse_options options;
   options.max_depth = max_depth;
-  json::basic_parser<MemberCollector> parser(options, keep_depth);
+  json::basic_parser<MemberCollector> parser(options, keep_depth, max_members);
   json::error_code error;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   if (!error && used != text.size()) error = json::make_error_code(json::error::extra_data);
@@ -161,7 +164,8 @@ void refuse_repeated_keys(const std::vector<JsonMember>& members) {
 
 // An object of nothing but strings as encode() writes it. Nearly all that a script says is in such
 // lines, and the parser reads a string with escapes byte by byte.
-std::optional<std::vector<JsonMember>> parse_strings(std::string_view text) {
+std::optional<std::vector<JsonMember>> parse_strings(std::string_view text,
+                                                     std::size_t max_members) {
   std::vector<JsonMember> members;
   for (char before = '{'; text.starts_with(before); before = ',') {
     text.remove_prefix(1);
@@ -169,7 +173,7 @@ std::optional<std::vector<JsonMember>> parse_strings(std::string_view text) {
     if (!key || !text.starts_with(':')) return std::nullopt;
     text.remove_prefix(1);
     std::optional<std::string> value = take_json_string(text);
-    if (!value) return std::nullopt;
+    if (!value || members.size() == max_members) return std::nullopt;
     members.push_back({std::move(*key), JsonKind::string, std::move(*value)});
   }
   if (text != "}" || members.empty()) return std::nullopt;
@@ -178,19 +182,19 @@ std::optional<std::vector<JsonMember>> parse_strings(std::string_view text) {
 
 }  // namespace
 
-std::vector<JsonMember> parse_object(std::string_view text) {
-  if (std::optional<std::vector<JsonMember>> strings = parse_strings(text)) {
+std::vector<JsonMember> parse_object(std::string_view text, std::size_t max_members) {
+  if (std::optional<std::vector<JsonMember>> strings = parse_strings(text, max_members)) {
     refuse_repeated_keys(*strings);
     return std::move(*strings);
   }
-  MemberCollector found = parse(text, 1);
+  MemberCollector found = parse(text, 1, max_members);
   if (found.top_kind != JsonKind::object) throw ProtocolError("not a JSON object");
   refuse_repeated_keys(found.members);
   return std::move(found.members);
 }
 
 std::vector<std::string> parse_string_array(std::string_view text) {
-  MemberCollector found = parse(text, 1);
+  MemberCollector found = parse(text, 1, any_number);
   if (found.top_kind != JsonKind::array) throw ProtocolError("not a JSON array");
   std::vector<std::string> strings;
   for (JsonMember& member : found.members) {
@@ -201,7 +205,7 @@ std::vector<std::string> parse_string_array(std::string_view text) {
 }
 
 std::string canonical_json(std::string_view text) {
-  return std::move(parse(text, 0).members.front().text);
+  return std::move(parse(text, 0, any_number).members.front().text);
 }
 
 }  // namespace hearth::wire

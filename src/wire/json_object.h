@@ -21,8 +21,14 @@ struct JsonMember {
   std::string text;  // a string's characters; any other value's canonical JSON
 };
 
-// Throws ProtocolError: not JSON, not an object, invalid UTF-8, nested too deeply, a key twice.
-std::vector<JsonMember> parse_object(std::string_view text);
+// No message has nearly as many; an environment may.
+inline constexpr std::size_t usual_members = 64;
+inline constexpr std::size_t any_number = static_cast<std::size_t>(-1);
+
+// Throws ProtocolError: not JSON, not an object, invalid UTF-8, nested too deeply, a key twice,
+// more than `max_members`.
+std::vector<JsonMember> parse_object(std::string_view text,
+                                     std::size_t max_members = usual_members);
 
 // The elements of an array of strings; ProtocolError for anything else.
 std::vector<std::string> parse_string_array(std::string_view text);

@@ -77,6 +77,17 @@ TEST_CASE("nesting is bounded, and inside the bound it costs no stack") {
   CHECK_THROWS_AS(parse_object(nested(1'000'000)), ProtocolError);
 }
 
+TEST_CASE("only an environment may have many members") {
+  std::string many = "{";
+  for (std::size_t i = 0; i <= usual_members; ++i)
+    many += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":\"x\"";
+  many += "}";
+  CHECK(parse_object(many, any_number).size() == usual_members + 1);
+  CHECK_THROWS_AS(parse_object(many), ProtocolError);
+  CHECK_THROWS_AS(parse_object(" " + many), ProtocolError);
+  CHECK(parse_object("{\"a\":" + many + "}").size() == 1);
+}
+
 TEST_CASE("an array of strings is nothing else") {
   CHECK(parse_string_array(R"(["a","b\n"])") == std::vector<std::string>{"a", "b\n"});
   CHECK(parse_string_array("[]").empty());
