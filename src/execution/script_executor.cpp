@@ -2,9 +2,12 @@
 
 #include "async/within.h"
 #include "base/id.h"
+#include "base/log.h"
 #include "wire/protocol_error.h"
 
 #include <algorithm>
+#include <csignal>
+#include <optional>
 #include <utility>
 
 namespace hearth::execution {
@@ -12,6 +15,9 @@ namespace {
 
 // Init stops at the limit and then says so; this is room for what it says.
 constexpr std::uint64_t output_slack_bytes = 64 << 10;
+
+// What lies in the stream already is there within this.
+constexpr std::chrono::milliseconds overdue_patience{20};
 
 // Puts each event where the caller will look for it.
 struct Collector {
@@ -50,11 +56,17 @@ class ScriptExecutor::Turn {
     co_await executor_.channel_.send(request_);
     result_.started = true;
     if (cancel_wanted_) co_await send_cancel();
+    co_await hear();
+  }
+
+  Task<> hear() {
     while (!over_) {
       SandboxChannel::Received received = co_await executor_.channel_.receive();
+      ++heard_;
       take(received.event, received.line_bytes);
     }
   }
+  std::uint64_t heard() const { return heard_; }
 
   Task<> cancel() {
     cancel_wanted_ = true;
@@ -62,18 +74,21 @@ class ScriptExecutor::Turn {
   }
 
   void deadline_passed() { facts_.host_deadline_passed = true; }
+  void kill() {
+    was_killed_ = true;
+    executor_.controls_.kill();
+  }
   void lose(std::string why) {
     result_.detail = std::move(why);
     over_ = true;
   }
 
   ExecutionResult conclude() {
-    // Asked only about what was killed: reading the counter takes as long as many a script.
-    const bool was_killed = !facts_.done || facts_.done->ending == wire::Ending::signalled;
-    facts_.memory_limit_hit = was_killed && ((facts_.done && facts_.done->out_of_memory) ||
-                                             executor_.controls_.memory_limit_hit());
+    if (!facts_.done) facts_.memory_limit_hit = executor_.controls_.memory_limit_hit();
+    deliver_held_back();
     result_.verdict = verdict_of(facts_);
-    result_.sandbox_usable = facts_.done.has_value() && !facts_.output_limit_exceeded;
+    result_.sandbox_usable =
+        facts_.done.has_value() && !facts_.output_limit_exceeded && !was_killed_;
     if (facts_.done) {
       result_.started = facts_.done->started;
       result_.exit_code = facts_.done->exit_code;
@@ -92,9 +107,8 @@ class ScriptExecutor::Turn {
 
   void take(wire::Event& event, std::size_t line_bytes) {
     if (event.execution_id != request_.execution_id) return take_foreign(event);
-    if (const auto* done = std::get_if<wire::ScriptDone>(&event.body)) {
-      facts_.done = *done;
-      over_ = true;
+    if (auto* done = std::get_if<wire::ScriptDone>(&event.body)) {
+      learn_end(*done);
     } else {
       counted_bytes_ += line_bytes;
       if (counted_bytes_ > request_.max_output_bytes + output_slack_bytes) {
@@ -102,6 +116,35 @@ class ScriptExecutor::Turn {
         return lose("the sandbox said more than the output limit allows");
       }
     }
+    deliver_held_back();
+    const auto* error = std::get_if<wire::ScriptError>(&event.body);
+    if (error != nullptr && error->name == wire::process_killed) {
+      held_back_ = std::move(event);
+    } else {
+      deliver(event);
+    }
+  }
+
+  // Who was killed for its memory is known only here where the counter is the host's.
+  void learn_end(wire::ScriptDone& done) {
+    // Asked only about what was killed: reading the counter takes as long as many a script.
+    const bool was_killed = done.ending == wire::Ending::signalled && done.signal == SIGKILL;
+    if (was_killed && !done.out_of_memory)
+      done.out_of_memory = executor_.controls_.memory_limit_hit();
+    facts_.memory_limit_hit = done.out_of_memory;
+    facts_.done = done;
+    over_ = true;
+    if (!held_back_ || !was_killed || !done.out_of_memory) return;
+    auto& error = std::get<wire::ScriptError>(held_back_->body);
+    error.name = "MemoryLimit";
+    error.message = "The script needed more memory than it may use and was killed";
+  }
+
+  void deliver_held_back() {
+    if (std::optional<wire::Event> event = std::exchange(held_back_, std::nullopt)) deliver(*event);
+  }
+
+  void deliver(wire::Event& event) {
     if (on_event_) on_event_(event);
     std::visit(Collector{result_}, event.body);
   }
@@ -118,8 +161,11 @@ class ScriptExecutor::Turn {
   OnEvent on_event_;
   ExecutionResult result_;
   TurnFacts facts_;
+  std::optional<wire::Event> held_back_;  // that it was killed, until it is known what for
+  std::uint64_t heard_ = 0;               // events
   std::uint64_t counted_bytes_ = 0;
   bool over_ = false;
+  bool was_killed_ = false;
   bool cancel_wanted_ = false;
 };
 
@@ -134,16 +180,39 @@ Task<ExecutionResult> ScriptExecutor::run(wire::RunRequest request, OnEvent on_e
   const auto limit =
       std::chrono::ceil<std::chrono::nanoseconds>(script_limit) + options_.host_grace;
   Turn turn(*this, std::move(request), std::move(on_event));
+  bool is_overdue = false;
   try {
     co_await within(limit, turn.exchange());
   } catch (const DeadlineExceeded&) {
-    turn.deadline_passed();
+    is_overdue = true;
   } catch (const wire::ProtocolError& error) {
     turn.lose(std::string("the sandbox broke the protocol: ") + error.what());
   } catch (const Error& error) {
     turn.lose(error.what());
   }
+  if (is_overdue) co_await hear_overdue(turn);
   co_return turn.conclude();
+}
+
+// The clock may have run out while the caller was busy with what it had heard already. So what the
+// sandbox said in time is heard to its end; and it can say no more once it is killed.
+Task<> ScriptExecutor::hear_overdue(Turn& turn) try {
+  turn.deadline_passed();
+  if (co_await hears_end(turn)) co_return;
+  turn.kill();
+  for (std::uint64_t heard = turn.heard() - 1; heard != turn.heard();) {
+    heard = turn.heard();
+    if (co_await hears_end(turn)) co_return;
+  }
+} catch (const Error& error) {
+  log::debug("an overdue sandbox says no more", {{"error", error.what()}});
+}
+
+Task<bool> ScriptExecutor::hears_end(Turn& turn) try {
+  co_await within(overdue_patience, turn.hear());
+  co_return true;
+} catch (const DeadlineExceeded&) {
+  co_return false;
 }
 
 Task<> ScriptExecutor::cancel() {

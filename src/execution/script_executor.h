@@ -62,6 +62,8 @@ class ScriptExecutor {
 
  private:
   class Turn;
+  static Task<> hear_overdue(Turn& turn);
+  static Task<bool> hears_end(Turn& turn);
 
   SandboxChannel& channel_;
   SandboxControls controls_;

@@ -10,8 +10,12 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <chrono>
+#include <csignal>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 using namespace hearth;
 using namespace hearth::execution;
@@ -35,17 +39,18 @@ struct Played {
   ScriptedStream* stream = nullptr;
   std::unique_ptr<SandboxChannel> channel;
   bool killed = false;
+  bool memory_limit_hit = false;
   std::unique_ptr<ScriptExecutor> executor;
 
   Played() {
     auto owned = std::make_unique<ScriptedStream>(loop.get_executor());
     stream = owned.get();
     channel = std::make_unique<SandboxChannel>(std::move(owned));
-    executor =
-        std::make_unique<ScriptExecutor>(*channel,
-                                         SandboxControls{.kill = [this] { killed = true; },
-                                                         .memory_limit_hit = [] { return false; }},
-                                         ExecutorOptions{.host_grace = 20ms});
+    executor = std::make_unique<ScriptExecutor>(
+        *channel,
+        SandboxControls{.kill = [this] { killed = true; },
+                        .memory_limit_hit = [this] { return memory_limit_hit; }},
+        ExecutorOptions{.host_grace = 20ms});
   }
   ExecutionResult run(double timeout = 30, std::uint64_t max_output_bytes = 1000) {
     return test::run_task(loop, executor->run({.execution_id = "e",
@@ -111,6 +116,61 @@ TEST_CASE(
   CHECK(result.verdict == Verdict::timeout);
   CHECK(result.stdout_text == "before");
   CHECK(sandbox.killed);
+}
+
+TEST_CASE("what was said in time is heard, however busy the host was when its clock ran out") {
+  Played sandbox;
+  for (int i = 0; i < 5; ++i) sandbox.stream->say(line(wire::Stdout{std::string(60'000, 'x')}));
+  sandbox.stream->say(good_end());
+  const ExecutionResult result = test::run_task(
+      sandbox.loop, sandbox.executor->run({.execution_id = "e",
+                                           .script = "pass",
+                                           .timeout_seconds = 0.01,
+                                           .max_output_bytes = 1'000'000},
+                                          [](const wire::Event&) {
+                                            std::this_thread::sleep_for(50ms);  // a full terminal
+                                          }));
+  CHECK(result.verdict == Verdict::ok);
+  CHECK(result.stdout_text.size() == 300'000);
+}
+
+TEST_CASE("who was killed for its memory is told so, and so is whoever listens") {
+  Played sandbox;
+  sandbox.memory_limit_hit = true;
+  wire::ScriptDone done;
+  done.ending = wire::Ending::signalled;
+  done.started = true;
+  done.signal = SIGKILL;
+  std::vector<std::string> names;
+  SUBCASE("by the kernel") {
+    sandbox.stream->say(line(wire::ScriptError{wire::process_killed, "signal 9", ""}) + line(done));
+    names = {"MemoryLimit"};
+  }
+  SUBCASE("but not one that was killed otherwise before") {
+    done.signal = SIGSEGV;
+    sandbox.stream->say(line(wire::ScriptError{wire::process_killed, "signal 11", ""}) +
+                        line(done));
+    names = {"ProcessKilled"};
+  }
+  SUBCASE("nor what a script only says") {
+    sandbox.stream->say(line(wire::ScriptError{wire::process_killed, "forged", ""}) +
+                        line(wire::ScriptError{"ValueError", "", ""}) + good_end());
+    names = {"ProcessKilled", "ValueError"};
+  }
+  std::vector<std::string> heard;
+  const auto on_event = [&](const wire::Event& event) {
+    if (const auto* error = std::get_if<wire::ScriptError>(&event.body))
+      heard.push_back(error->name);
+    if (const auto* end = std::get_if<wire::ScriptDone>(&event.body))
+      CHECK(end->out_of_memory == (names.front() == "MemoryLimit"));
+  };
+  const ExecutionResult result = test::run_task(
+      sandbox.loop,
+      sandbox.executor->run(
+          {.execution_id = "e", .script = "pass", .timeout_seconds = 30, .max_output_bytes = 1000},
+          on_event));
+  CHECK(heard == names);
+  CHECK(result.error->name == names.back());
 }
 
 TEST_CASE("H28: a sandbox that says more than the limit is cut off by the host's own count") {

@@ -97,6 +97,10 @@ struct FinalResult {
   bool operator==(const FinalResult&) const = default;
 };
 
+// The name of an error that says which signal ended the script's process. The host, who may know
+// why, says MemoryLimit instead.
+inline constexpr const char* process_killed = "ProcessKilled";
+
 struct ScriptError {
   std::string name;  // of the exception
   std::string message;
