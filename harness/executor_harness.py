@@ -20,6 +20,7 @@ import ast
 import atexit
 import binascii
 import builtins
+import codecs
 import contextlib
 import fcntl
 import functools
@@ -53,6 +54,7 @@ HARNESS_VERSION = "1"
 MAX_RECORD_BYTES = 8 << 20
 MAX_NESTING = 200
 MAX_TEXT_CHARS = 64 << 10  # of a traceback, a message, a repr
+MAX_PACKET_CHARS = 8 << 10  # of each of two texts in a packet to init; as JSON each may take six bytes
 LEVELS = ("debug", "info", "warning", "error", "critical")
 STDOUT_FD, STDERR_FD, EMIT_FD, RUN_FD, FIRST_SPARE_FD = 1, 2, 3, 4, 5
 PIPE_BYTES = 64 << 10
@@ -387,11 +389,11 @@ def nesting_of(text):
     return depth
 
 
-def clip(text):
+def clip(text, most_chars=MAX_TEXT_CHARS):
     """Head and tail of a long text."""
-    if len(text) <= MAX_TEXT_CHARS:
+    if len(text) <= most_chars:
         return text
-    half = MAX_TEXT_CHARS // 2
+    half = most_chars // 2
     return "%s\n... %d characters left out ...\n%s" % (text[:half], len(text) - 2 * half, text[-half:])
 
 
@@ -495,7 +497,7 @@ RICH_FORMS = (
 
 def display_value(value):
     """The value of a script's last expression, as a notebook shows it."""
-    forms = {"text/plain": clip(repr(value))}
+    forms = {"text/plain": clip(repr_of(value))}
     for mime, method, convert in RICH_FORMS:
         render = getattr(type(value), method, None)
         try:
@@ -505,6 +507,18 @@ def display_value(value):
         except Exception as error:
             unless_thrown(error)  # the text remains, as in notebooks
     _display(forms)
+
+
+def repr_of(value):
+    """Of what may be too large for repr: it was made, so showing it must not be what fails."""
+    if type(value) in (bytes, bytearray, str) and len(value) > MAX_TEXT_CHARS:
+        half = MAX_TEXT_CHARS // 8  # each character may take up to ten
+        left_out = len(value) - 2 * half
+        return "%r\n... %d characters left out ...\n%r" % (value[:half], left_out, value[-half:])
+    if type(value) is int:
+        with all_digits():
+            return repr(value) if value.bit_length() < 32 * MAX_TEXT_CHARS else hex(value)
+    return repr(value)
 
 
 def _display(forms):
@@ -530,11 +544,14 @@ def show_figures(*_, **__):
         pyplot.close(figure)
 
 
-class PyplotHook:
-    """An import hook for one module: gives pyplot its show() without loading it for those who never plot."""
+class ImportHook:
+    """Changes one module when a script loads it, without loading it for those who never do."""
+
+    def __init__(self, module, change):
+        self.module, self.change = module, change
 
     def find_spec(self, name, path=None, target=None):
-        if name != "matplotlib.pyplot":
+        if name != self.module:
             return None
         sys.meta_path.remove(self)
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
@@ -542,15 +559,66 @@ class PyplotHook:
             spec.loader.exec_module = functools.partial(self._execute, spec.loader.exec_module)
         return spec
 
-    @staticmethod
-    def _execute(original, module):
+    def _execute(self, original, module):
         original(module)
-        module.show = show_figures
+        self.change(module)
 
 
-def hook_pyplot():
+def change_pyplot(pyplot):
+    pyplot.show = show_figures
+
+
+def change_spawn(spawn):
+    """Processes that are not forked load the script from its file, and there is none."""
+    original = spawn.get_preparation_data
+
+    def get_preparation_data(name):
+        data = original(name)
+        path = data.get("init_main_from_path")
+        if path is not None and not os.path.exists(path):
+            data["init_main_from_path"] = lent_script.path(path)
+            if data["init_main_from_path"] is None:
+                del data["init_main_from_path"]  # steps: as at Python's prompt
+        return data
+
+    spawn.get_preparation_data = get_preparation_data
+
+
+class LentScript:
+    """A file with the source of a script, made when somebody needs one, until the end of the process that did."""
+
+    def __init__(self):
+        self.owner = self.file = None
+
+    def path(self, name):
+        if name not in linecache.cache:
+            return None
+        if self.owner != os.getpid():
+            import tempfile
+
+            fd, self.file = tempfile.mkstemp(prefix="script-", suffix=".py")
+            with open(fd, "w", encoding="utf-8") as file:
+                file.writelines(linecache.cache[name][2])
+            self.owner = os.getpid()
+            atexit.register(self._remove)
+        return self.file
+
+    def _remove(self):
+        if self.owner == os.getpid():
+            with contextlib.suppress(OSError):
+                os.unlink(self.file)
+
+
+lent_script = LentScript()
+
+
+def hook_imports():
     os.environ.setdefault("MPLBACKEND", "Agg")
-    sys.meta_path.insert(0, PyplotHook())
+    for module, change in (("matplotlib.pyplot", change_pyplot), ("multiprocessing.spawn", change_spawn)):
+        if module in sys.modules:
+            change(sys.modules[module])
+        else:
+            sys.meta_path.insert(0, ImportHook(module, change))
 
 
 # ---- Async tools -------------------------------------------------------------------------------------------
@@ -913,10 +981,10 @@ class Worker:
         channel.accepting = True
         failure = attempt(self._execute, *request)
         if channel.records is None:
-            leave_as_child(failure)
+            leave_as_child(failure, self.module.__dict__)
         outcome = report(failure)
         if self.is_plan and outcome in ("completed", "failed"):
-            late = attempt(wind_down)
+            late = attempt(wind_down, self.module.__dict__)
             late = interrupts.raised if late is None else late  # exit handlers may have swallowed it
             outcome = outcome if late is None else report(late)
         insist(interrupts.silence if self.is_plan else interrupts.disarm)
@@ -929,7 +997,7 @@ class Worker:
         if env:
             os.environ.update(json.loads(env))
         filename = self.file if self.is_plan else self._next_step()
-        source = source.decode()
+        source = source.decode() if not source.startswith(codecs.BOM_UTF8) else source[3:].decode()
         remember_source(filename, source)
         code, value_code = compile_script(source, filename)
         if self.is_hidden:
@@ -1000,7 +1068,7 @@ def outcome_of(failure):
     return "failed"
 
 
-def wind_down():
+def wind_down(namespace):
     """What Python by hand does after the last line of a script."""
     interrupts.raised = None
     try:
@@ -1009,6 +1077,36 @@ def wind_down():
         atexit._run_exitfuncs()
     except (Exception, SystemExit, ScriptFinished):
         pass  # up to 3.9 the last error of an exit handler comes back; it is on stderr already
+    drop_what_is_left(namespace)
+
+
+def drop_what_is_left(namespace):
+    """Files that are not closed are written out, and what has a destructor gets it called."""
+    if _thread._count() == 0:  # others would go on without their globals
+        for name in list(namespace):
+            if name != "__builtins__":
+                namespace[name] = None
+    # A collection costs as much as many a script: only for one that made many objects, or left a file open.
+    if gc.get_count()[1:] != (0, 0) or has_more_files():
+        for left in gc.get_objects():  # first, as in a cycle a file may be closed before its buffer is written
+            if isinstance(left, (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)):
+                try:
+                    left.flush()
+                except Exception as error:
+                    unless_thrown(error)
+        gc.collect()
+    if libc is not None:
+        libc.fflush(None)  # what C code printed
+
+
+def has_more_files():
+    """Whether there seem to be more than a worker came with: the next one to be opened tells."""
+    try:
+        lowest = os.dup(RUN_FD)
+    except OSError:
+        return True
+    os.close(lowest)
+    return lowest != FIRST_SPARE_FD
 
 
 def insist(step, *args):
@@ -1021,7 +1119,7 @@ def insist(step, *args):
     return None
 
 
-def leave_as_child(failure):
+def leave_as_child(failure, namespace):
     """A process the script forked came to the script's end: it leaves as any Python would, unheard by init."""
     status = 0
     if isinstance(failure, SystemExit):
@@ -1029,6 +1127,7 @@ def leave_as_child(failure):
     elif failure is not None and not isinstance(failure, ScriptFinished):
         status = 1
         insist(lambda: sys.stderr.write(format_traceback(failure)))
+    attempt(wind_down, namespace)
     insist(flush_streams)
     os._exit(status & 0xFF)
 
@@ -1070,8 +1169,9 @@ def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, between=None):
         become_worker(base.workspace)
         take_places(stdout_fd, stderr_fd, emit_fd, run_fd)
         wait_for_end_of_parent(between)
-        prepared = {"type": "prepared", "pid": os.getpid(), "holder": start_memory_holder()}
-        os.write(EMIT_FD, b"0 0 %b\n" % encode("prepared", prepared))
+        # Before there is a holder, who keeps the pipes open when this process is gone.
+        say_to_init({"type": "starting", "pid": os.getpid()})
+        say_to_init({"type": "prepared", "pid": os.getpid(), "holder": start_memory_holder()})
         if not is_wanted_at_once():
             rehearse(base.workspace)
         restore_exit_handlers()
@@ -1082,6 +1182,10 @@ def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, between=None):
         flush_streams()
     finally:
         os._exit(1)
+
+
+def say_to_init(event):
+    os.write(EMIT_FD, b"0 0 %b\n" % encode(event["type"], event))
 
 
 def take_places(*fds):
@@ -1296,8 +1400,8 @@ class LoadFailed(Exception):
 
     def __init__(self, what, error):
         last_line = "".join(traceback.format_exception_only(type(error), error)[-1:]).strip()
-        super().__init__("%s: %s" % (what, last_line))
-        self.traceback = clip(format_traceback(error))
+        super().__init__("%s: %s" % (what, clip(last_line, MAX_PACKET_CHARS)))
+        self.traceback = clip(format_traceback(error), MAX_PACKET_CHARS)
 
 
 class Base:
@@ -1317,7 +1421,7 @@ def _is_tool(value):
 
 def load_base(tools, workspace, preload=(), paths=()):
     install_streams()
-    hook_pyplot()
+    hook_imports()
     for path in paths:
         add_path(path)
     names = load_tools(tools)

@@ -93,11 +93,12 @@ class Worker:
         self.taken_out = self.taken_err = 0
 
     def wait_prepared(self, keep_holder=False):
-        self.collect(lambda: b"\n" in self.data[self.emit])
-        line, self.data[self.emit] = self.data[self.emit].split(b"\n", 1)
-        assert line.startswith(b'0 0 {"type":"prepared"'), line
-        event = Record(line).event
-        self.pid, self.holder = event["pid"], event["holder"]
+        self.collect(lambda: self.data[self.emit].count(b"\n") == 2)
+        starting, prepared = (Record(line).event for line in self.data[self.emit].splitlines())
+        self.data[self.emit] = b""
+        assert (starting["type"], prepared["type"]) == ("starting", "prepared"), (starting, prepared)
+        assert starting["pid"] == prepared["pid"]
+        self.pid, self.holder = prepared["pid"], prepared["holder"]
         if not keep_holder:  # it keeps the pipes open, and most tests read to their end
             self.end_holder()
         return self

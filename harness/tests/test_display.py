@@ -92,6 +92,14 @@ class LastExpression(SharedHarness):
         self.assertEqual((turn.of("display"), turn.only("error")["name"]), ([], "ZeroDivisionError"))
         self.assertNotIn("executor_harness", turn.only("error")["traceback"])
 
+    def test_a_value_too_large_for_repr_is_shown_in_part(self):
+        turn = self.run_script("import resource\nresource.setrlimit(resource.RLIMIT_AS, (400 << 20,) * 2)\nb'\\0' * (90 << 20)")
+        text = turn.only("display")["data"]["text/plain"]
+        self.assertIn("characters left out", text)
+        self.assertLess(len(text), 70_000)
+        digits = self.run_script("import math\nmath.factorial(3000)").only("display")["data"]["text/plain"]
+        self.assertEqual(len(digits), 9131)
+
     def test_long_reprs_are_clipped(self):
         (data,) = self.shown("'x' * 1000000")
         self.assertLess(len(data["text/plain"]), 70000)

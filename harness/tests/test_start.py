@@ -143,6 +143,11 @@ class BrokenTools(unittest.TestCase):
         self.assertIn('foo.py", line 2, in f\n    raise ValueError', failed["traceback"])
         self.assertNotIn("executor_harness", failed["traceback"])
 
+    def test_H6_a_tool_that_fails_at_length_is_named_too(self):
+        with Harness(tools={"long.py": "raise ValueError('\u00e4' * 300_000)"}) as harness:
+            self.assertTrue(harness.hello["message"].startswith("tool long.py: ValueError: "), harness.hello["message"][:80])
+            self.assertLess(len(harness.hello["message"]), 10_000)
+
     def test_H6_a_tool_that_exits_is_a_failure_too(self):
         self.assertIn("tool foo.py: SystemExit", self.failure_of(tools={"foo.py": "raise SystemExit(0)"})["message"])
 

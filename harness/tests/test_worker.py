@@ -124,6 +124,73 @@ class SurroundingsAfterRehearsal(Surroundings):
     options = dict(Surroundings.options, rested=True)
 
 
+class WhatIsLeftAtTheEnd(SharedHarness):
+    """As after `python script.py`, although the process is not taken apart."""
+
+    def written(self, script):
+        turn = self.run_script(script)
+        self.assertEqual((turn.of("error"), turn.outcome), ([], "completed"))
+        with open(os.path.join(self.harness.workspace, "left"), "rb") as file:
+            return file.read()
+
+    def test_files_that_are_not_closed_are_written_out(self):
+        for script in (
+            "f = open('left', 'w')\nf.write('text')",
+            "f = open('left', 'wb')\nf.write(b'text')",
+            "import os\nos.close(os.open('other', os.O_CREAT))\nbox = [open('left', 'w')]\nbox.append(box)\nbox[0].write('text')",
+            "class Box: pass\nbox = Box()\nbox.me = box\nbox.file = open('left', 'w')\nbox.file.write('text')\ndel box",
+            "import threading, time\nf = open('left', 'w')\nf.write('text')\n"
+            "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
+            "import builtins\nbuiltins.kept = open('left', 'w')\nkept.write('text')",
+        ):
+            self.assertEqual(self.written(script), b"text", script)
+
+    def test_a_file_that_cannot_be_written_out_fails_nothing(self):
+        turn = self.run_script("import builtins\nbuiltins.f = open('/dev/full', 'w')\nf.write('text')")
+        self.assertEqual(turn.outcome, "completed")
+
+    def test_destructors_and_suspended_generators_end(self):
+        turn = self.run_script(
+            "class Last:\n    def __del__(self): print('destroyed')\nlast = Last()\n"
+            "def steps():\n    try:\n        yield 1\n    finally:\n        print('left')\nkept = steps()\nnext(kept)\n"
+        )
+        self.assertEqual((sorted(turn.stdout.split()), turn.outcome), (["destroyed", "left"], "completed"))
+
+    def test_a_daemon_thread_keeps_its_globals(self):
+        turn = self.run_script(
+            "import threading, time\ndef beat():\n    while True: time.sleep(0)\n"
+            "threading.Thread(target=beat, daemon=True).start()\nf = open('left', 'w')\n"
+        )
+        self.assertEqual((turn.stderr, turn.outcome), ("", "completed"))
+
+    def test_what_c_code_printed_comes_out(self):
+        self.assertEqual(self.run_script("import ctypes\nctypes.CDLL(None).puts(b'from C')").stdout, "from C\n")
+
+    def test_a_forked_child_ends_like_any_python(self):
+        script = (
+            "import atexit, os\nif os.fork() == 0:\n    atexit.register(print, 'handler')\n"
+            "    f = open('left', 'w')\n    f.write('child')\nelse:\n    os.wait()\n"
+        )
+        self.assertEqual(self.written(script), b"child")
+        self.assertEqual(self.run_script(script).stdout, "handler\n")
+
+
+class Source(SharedHarness):
+    def test_a_byte_order_mark_is_no_part_of_the_script(self):
+        self.assertEqual(self.run_script("\ufeffprint('bom')").stdout, "bom\n")
+
+    def test_processes_that_are_not_forked_find_the_script(self):
+        script = (
+            "import multiprocessing, os\ndef square(x): return x * x\nif __name__ == '__main__':\n"
+            "    with multiprocessing.get_context(%r).Pool(1) as pool: print(pool.map(square, [3]))\n"
+        )
+        for method in ("spawn", "forkserver"):
+            turn = self.run_script(script % method)
+            self.assertEqual((turn.stdout, turn.outcome), ("[9]\n", "completed"), turn.stderr)
+        left = "import glob, tempfile; print(glob.glob(tempfile.gettempdir() + '/script-*.py'))"
+        self.assertEqual(self.run_script(left).stdout, "[]\n")
+
+
 class Inherited(SharedHarness):
     tool = (
         "import signal, threading, random\nsignal.signal(signal.SIGTERM, print)\n"

@@ -230,8 +230,9 @@ Task<> DockerSource::remove(std::shared_ptr<Container> container) {
       living_.erase(container);
       co_return;
     }
-    if (steady_clock::now() - begun > removal_patience) container->note_ended();
-    if (is_closed_ && !is_gone) {
+    const bool is_too_late = steady_clock::now() - begun > removal_patience;
+    if (is_too_late) container->note_ended();
+    if (is_closed_ && !is_gone && is_too_late) {
       log::warning("a container could not be removed; the next start will try again",
                    {{"container", container->name}});
       container->note_ended();

@@ -87,6 +87,13 @@ bool OrderedOutput::deliver_record(OutputSink& sink, std::string_view line,
   while (lacks(*out, *err) && read_more()) read_late = true;
   deliver_text(sink, Stream::out, *out);
   deliver_text(sink, Stream::err, *err);
+  // Others than the worker have printed, and it did not count that. What was printed before its
+  // record is here or in the pipes; so is perhaps some of what came after, which nobody can tell.
+  const bool is_miscounted = *out < text_[0].delivered || *err < text_[1].delivered;
+  if (is_miscounted && !line.empty()) {
+    read_late = read_more() || read_late;
+    deliver_all_text(sink);
+  }
   if (!line.empty()) sink.on_record(line);
   return read_late;
 }

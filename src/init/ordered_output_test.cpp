@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace hearth::init;
@@ -95,7 +96,22 @@ TEST_CASE("H23: forged counts and garbage move text at most, and lose none") {
   output.add_text(Stream::out, "more");
   output.add_records("2 0 {old count}\n");
   output.deliver(sink, true, nothing_more);
-  CHECK(Seen(sink.seen.end() - 2, sink.seen.end()) == Seen{"rec:{old count}", "out:more"});
+  CHECK(Seen(sink.seen.end() - 2, sink.seen.end()) == Seen{"out:more", "rec:{old count}"});
+}
+
+TEST_CASE("a record comes after what was printed before it, although others printed too") {
+  OrderedOutput output;
+  Recorder sink;
+  output.add_text(Stream::out, "a child's 100 bytes, which the worker did not count");
+  output.deliver(sink, true, nothing_more);
+  output.add_records("5 0 {log}\n");
+  bool was_read = false;
+  const auto more = [&] {
+    if (!was_read) output.add_text(Stream::out, "five\n");
+    return !std::exchange(was_read, true);
+  };
+  output.deliver(sink, true, more);
+  CHECK(Seen(sink.seen.end() - 2, sink.seen.end()) == Seen{"out:five\n", "rec:{log}"});
 }
 
 TEST_CASE("a record over the limit is dropped and the next one is read") {

@@ -16,6 +16,7 @@
 
 #include <poll.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <optional>
 #include <string>
@@ -88,6 +89,7 @@ class Supervisor {
   os::UniqueFd signals_;
   Harness harness_;
   std::optional<InheritedLimits> harness_limits_;  // as they were before the first script
+  InheritedLimits own_limits_{::getpid()};         // which whoever runs as our user can change, too
   std::vector<WipedDirectory> wiped_;
 
   std::optional<wire::Ready> ready_;  // from the harness, until it was passed on

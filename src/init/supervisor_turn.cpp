@@ -25,13 +25,16 @@ namespace {
 // Before a worker has a script there is nothing to hear from it but that it is there.
 class PreparationSink : public OutputSink {
  public:
+  pid_t starting = 0;
   pid_t pid = 0;
   pid_t holder = 0;
   void on_text(Stream /*stream*/, std::string_view /*bytes*/) override {}
   void on_malformed_record() override {}
   void on_record(std::string_view json) override try {
     wire::MemberReader members(json);
-    if (members.string("type") != "prepared") return;
+    const std::string type = members.string("type");
+    if (type == "starting") starting = static_cast<pid_t>(members.count("pid"));
+    if (type != "prepared") return;
     pid = static_cast<pid_t>(members.count("pid"));
     holder = static_cast<pid_t>(members.count("holder"));
   } catch (const wire::ProtocolError&) {
@@ -49,6 +52,27 @@ double cpu_seconds_of(pid_t pid) {
   timespec used{};
   if (pid <= 0 || ::clock_gettime(cpu_clock_of(pid), &used) != 0) return 0;
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
+}
+
+// Of its children that ended and were waited for, to the kernel's hundredth of a second. It is not
+// in the clock of a process.
+double waited_children_seconds_of(pid_t pid) {
+  constexpr int fields_before = 13;  // after the name, which may hold anything
+  std::array<char, 1024> text;       // NOLINT: filled by read
+  const os::UniqueFd file(
+      ::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+  const ssize_t size = ::read(file.get(), text.data(), text.size());
+  std::string_view rest(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  rest.remove_prefix(std::min(rest.rfind(") ") + 2, rest.size()));
+  for (int i = 0; i < fields_before; ++i)
+    rest.remove_prefix(std::min(rest.find(' ') + 1, rest.size()));
+  std::uint64_t user_ticks = 0;
+  std::uint64_t system_ticks = 0;
+  const auto user = std::from_chars(rest.data(), rest.data() + rest.size(), user_ticks);
+  if (user.ec == std::errc() && user.ptr < rest.data() + rest.size())
+    std::from_chars(user.ptr + 1, rest.data() + rest.size(), system_ticks);
+  return static_cast<double>(user_ticks + system_ticks) /
+         static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 // The high-water mark of a process that lives on, for which there is no rusage.
@@ -113,6 +137,8 @@ void Supervisor::prepare_worker() try {
                    (prepare_failure_.empty() ? "they end at once" : prepare_failure_));
   if (harness_.alive() && !harness_limits_->hold_in(harness_.pid()))
     return give_up("a script has changed the limits or the priority of the harness");
+  if (!own_limits_.hold_in(::getpid()))
+    return give_up("a script has changed the limits or the priority of init");
   preparing_ = harness_.prepare();
 } catch (const OsError& error) {
   // Most likely the harness was killed and not yet reaped. What a turn said last must get out.
@@ -122,8 +148,10 @@ void Supervisor::prepare_worker() try {
 void Supervisor::watch_preparation() {
   PreparationSink sink;
   preparing_->pump(sink);
-  // One that was killed right after its word, and reaped before we read it, would never be missed.
-  const bool was_killed = sink.pid > 0 && ::kill(sink.pid, 0) != 0;
+  if (sink.starting > 0) preparing_->pid = sink.starting;
+  // One that was killed right after its word, and reaped before we read it, would never be missed:
+  // its holder may keep its pipes open.
+  const bool was_killed = preparing_->pid > 0 && ::kill(preparing_->pid, 0) != 0;
   if (sink.pid > 0 && !was_killed) {
     preparing_->pid = sink.pid;
     preparing_->holder = sink.holder;
@@ -160,6 +188,10 @@ void Supervisor::worker_ended(pid_t pid, int wait_status, const rusage& usage) {
     kill_holder(*interactive_);
     interactive_.reset();
     interactive_lost_ = true;
+  } else if (preparing_ && pid == preparing_->pid) {
+    // What it left behind is nobody's, and ends with the next sweep.
+    preparing_.reset();
+    if (harness_.alive()) prepare_worker();
   } else if (prepared_ && pid == prepared_->pid) {
     kill_holder(*prepared_);
     prepared_.reset();
@@ -252,7 +284,15 @@ void Supervisor::end_step() {
   if (worker.peak_memory_bytes == 0 || worker.cpu_seconds - before > too_short_to_grow)
     worker.peak_memory_bytes = peak_memory_of(worker);
   turn_->set_peak_memory(worker.peak_memory_bytes);
-  turn_->conclude(Clock::now(), false, worker.cpu_seconds, memory_kills_.count());
+  const Clock::time_point now = Clock::now();
+  // Less than that the kernel does not count, and to ask takes as long as a short step.
+  constexpr auto too_short_for_children = std::chrono::milliseconds(5);
+  double children_seconds = 0;
+  if (turn_->lasted(now) > too_short_for_children) {
+    const double all = waited_children_seconds_of(worker.pid);
+    children_seconds = all - std::exchange(worker.children_seconds, all);
+  }
+  turn_->conclude(now, false, worker.cpu_seconds + children_seconds, memory_kills_.count());
   turn_.reset();
 }
 

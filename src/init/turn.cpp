@@ -162,7 +162,8 @@ wire::Ending Turn::ending() const {
     return *forced_ending_;
   // The alarm also ends a process that has no Python left to say so: one that executed another
   // program, or closed its pipes.
-  if ((claim_counts ? claimed_at_ : ended_at_) >= deadline_) return Ending::timed_out;
+  // When it is over the kernel's word counts, not when we came to read the claim.
+  if (over_at() >= deadline_) return Ending::timed_out;
   // It was asked to end, and what is no Python any more ends without a word.
   if (!claim_counts && cancel_requested_) return Ending::cancelled;
   if (!claim_counts)
@@ -187,8 +188,8 @@ void Turn::say_why(wire::Ending ending) {
     return say("ProcessExited", "The script's process ended by itself with exit code " +
                                     std::to_string(WEXITSTATUS(wait_status_.value_or(0))));
   if (ending == wire::Ending::signalled)
-    return say("ProcessKilled", "The script's process was killed by signal " +
-                                    std::to_string(WTERMSIG(wait_status_.value_or(0))));
+    return say(wire::process_killed, "The script's process was killed by signal " +
+                                         std::to_string(WTERMSIG(wait_status_.value_or(0))));
 }
 
 void Turn::conclude(Clock::time_point now, bool state_lost, double cpu_seconds_now,
@@ -200,7 +201,8 @@ void Turn::conclude(Clock::time_point now, bool state_lost, double cpu_seconds_n
   done.out_of_memory = memory_kills_now > memory_kills_before_;
   if (wait_status_ && WIFEXITED(*wait_status_)) done.exit_code = WEXITSTATUS(*wait_status_);
   if (wait_status_ && WIFSIGNALED(*wait_status_)) done.signal = WTERMSIG(*wait_status_);
-  done.usage.wall_seconds = std::chrono::duration<double>(now - *started_at_).count();
+  done.usage.wall_seconds =
+      std::chrono::duration<double>((wait_status_ ? ended_at_ : now) - *started_at_).count();
   done.usage.cpu_seconds = std::max(0.0, cpu_seconds_ + cpu_seconds_now);
   done.usage.peak_memory_bytes = peak_memory_bytes_;
   done.usage.output_bytes = output_bytes_;

@@ -30,6 +30,7 @@ class Turn : public OutputSink {
 
   void start(Clock::time_point now, double cpu_seconds_before, std::uint64_t memory_kills_before);
   bool started() const { return started_at_.has_value(); }
+  Clock::duration lasted(Clock::time_point now) const { return now - *started_at_; }
   // When init acts by itself: the deadline with its grace, or the end of a cancelled script's
   // patience.
   Clock::time_point kill_at() const { return kill_at_; }
@@ -61,6 +62,7 @@ class Turn : public OutputSink {
  private:
   wire::Ending ending() const;
   bool exited_cleanly() const;
+  Clock::time_point over_at() const { return wait_status_ ? ended_at_ : claimed_at_; }
   void send(wire::EventBody body);
   bool append_text_line(Stream stream, std::string_view text);
   void mute();  // the output limit is reached: nothing more of what the script says is passed on

@@ -10,7 +10,9 @@
 #include <doctest/doctest.h>
 #include <csignal>
 
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace hearth;
@@ -113,6 +115,25 @@ TEST_CASE("H16: a script killed at its deadline timed out, whatever it had claim
   f.ended(killed);
   CHECK(f.conclude().ending == Ending::timed_out);
   CHECK(f.error_name() == "ScriptTimeout");
+}
+
+TEST_CASE("H16: when it is over, its end counts and not when its claim was read") {
+  SUBCASE("a claim in time of a process that went on after the deadline") {
+    Fixture f(0.02);
+    f.claim("completed");
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    f.ended(exited_0);
+    CHECK(f.conclude().ending == Ending::timed_out);
+  }
+  SUBCASE("a process that ended in time, whose claim waited in the pipe") {
+    Fixture f(0.2);
+    f.ended(exited_0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    f.claim("completed");
+    const auto done = f.conclude();
+    CHECK(done.ending == Ending::completed);
+    CHECK(done.usage.wall_seconds < 0.2);
+  }
 }
 
 TEST_CASE("H15: a claim after the deadline is a time-out and one before it is not") {

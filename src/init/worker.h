@@ -29,6 +29,7 @@ class Worker {
   pid_t holder = 0;
   double holder_cpu_seconds = 0;        // used when the first script arrived
   double cpu_seconds = 0;               // used when it last fell idle
+  double children_seconds = 0;          // used by its children until then
   os::UniqueFd status;                  // its page in /proc, once it outlives a turn
   std::uint64_t peak_memory_bytes = 0;  // as that said last
 

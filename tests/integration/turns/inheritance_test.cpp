@@ -91,3 +91,19 @@ TEST_CASE("a script that takes init's descriptors or processor time loses the sa
     CHECK((next.verdict == Verdict::ok || next.verdict == Verdict::lost));
   }
 }
+
+// Init has the script's user, so a script can change these in it too, and later turns would feel
+// it.
+TEST_CASE("a sandbox whose init a script has limited runs nothing more") {
+  for (const std::string attack : {"resource.prlimit(1, resource.RLIMIT_NOFILE, (30, 30))",
+                                   "resource.prlimit(1, resource.RLIMIT_AS, (10**10, 10**10))",
+                                   "os.setpriority(os.PRIO_PROCESS, 1, 19)",
+                                   "os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0))"}) {
+    CAPTURE(attack);
+    Sandbox sandbox;
+    CHECK(sandbox.run("import os, resource\n" + attack).verdict == Verdict::ok);
+    const auto next = sandbox.run("print('innocent')");
+    CHECK(next.verdict == Verdict::lost);
+    CHECK(next.stdout_text.empty());
+  }
+}

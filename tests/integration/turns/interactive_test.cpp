@@ -242,3 +242,42 @@ TEST_CASE("what a step started in the background lives until the reset") {
   const auto processes = sandbox.run(std::string(list_processes) + "print(processes()[:-1])");
   CHECK(processes.stdout_text == "[1, 2]\n");
 }
+
+TEST_CASE("a step's CPU is its own and its children's, and no later step's") {
+  Sandbox sandbox;
+  const auto busy = sandbox.step(R"py(
+import os, time
+if os.fork() == 0:
+    while time.process_time() < 0.3: pass
+    os._exit(0)
+os.wait()
+)py");
+  CHECK(busy.verdict == Verdict::ok);
+  CHECK(busy.usage.cpu_seconds >= 0.25);
+  const auto idle = sandbox.step("time.sleep(0.02)");
+  CHECK(idle.usage.cpu_seconds < 0.1);
+}
+
+// A holder keeps the pipes of a worker open that was killed before it had said that it is prepared.
+TEST_CASE("a worker that is killed while it starts is replaced, and its turn begins") {
+  Sandbox sandbox;
+  // Of the next three processes, the harness makes one that makes the worker, and that its holder.
+  REQUIRE(sandbox
+              .step(R"py(
+import os, signal, time
+if os.fork() == 0:
+    me, end = os.getpid(), time.monotonic() + 5
+    while time.monotonic() < end:
+        try:
+            os.kill(me + 3, 0)
+            os.kill(me + 2, signal.SIGKILL)
+            break
+        except OSError: pass
+    os._exit(0)
+)py")
+              .verdict == Verdict::ok);
+  const auto next = sandbox.run("print('begun')", 3);
+  // It may come late, and kill what has begun. But nobody waits for one who is gone.
+  const bool ran = next.verdict == Verdict::ok && next.stdout_text == "begun\n";
+  CHECK((ran || next.verdict == Verdict::crashed));
+}
