@@ -2,10 +2,6 @@
 
 
 def word_count(text):
-    """Counts the words of a text; the answer has the shape that agents know how to read."""
+    """Counts the words of a text."""
     words = text.split()
-    return {
-        "success": True,
-        "message": f"{len(words)} words",
-        "data": {"words": len(words), "characters": len(text)},
-    }
+    return ToolResult(True, data={"words": len(words), "characters": len(text)}, message=f"{len(words)} words")

@@ -5,7 +5,6 @@
 #include "cli/exit_code.h"
 #include "cli/local_backend.h"
 #include "cli/local_setup.h"
-#include "os/read_file.h"
 #include "pool/sandbox_pool.h"
 
 #include <CLI/CLI.hpp>
@@ -27,8 +26,6 @@
 
 namespace hearth::cli {
 namespace {
-
-constexpr std::size_t most_script_bytes = std::size_t{8} << 20;
 
 constexpr const char* bench_details =
     R"(Clients check sandboxes out of a pool in this process, run the script in each and give it back, as
@@ -180,8 +177,10 @@ void add_options(CLI::App& command, BenchOptions& options) {
       ->check(CLI::NonNegativeNumber);
   command.add_option("--pool-size", options.pool_size, "Instead of the blueprint's")
       ->check(CLI::Range(0, 100'000));
-  command.add_option("--max-overflow", options.max_overflow,
-                     "Sandboxes beyond the pool, instead of the configuration's");
+  command
+      .add_option("--max-overflow", options.max_overflow,
+                  "Sandboxes beyond the pool, instead of the configuration's")
+      ->check(CLI::Range(0, 100'000));
   command
       .add_option("--max-uses", options.max_uses,
                   "Leases of one sandbox (default: 1, of containers 50)")
@@ -199,9 +198,7 @@ BenchOptions checked(BenchOptions options) {
         std::chrono::milliseconds(static_cast<std::int64_t>(options.duration_seconds * 1000));
   options.load.think_time = std::chrono::milliseconds(options.think_ms);
   options.load.script = "x = sum(range(10))";
-  if (!options.script_file.empty())
-    options.load.script = os::read_file(
-        options.script_file == "-" ? "/dev/stdin" : options.script_file, most_script_bytes);
+  if (!options.script_file.empty()) options.load.script = read_script(options.script_file);
   return options;
 }
 

@@ -92,7 +92,7 @@ Task<std::string> try_sandbox(asio::io_context& loop) {
     native::NativeHostOptions options;
     options.allow_degraded = true;  // what is missing is said already
     native::Environment environment;
-    environment.python = std::filesystem::canonical("/usr/bin/python3");
+    environment.python = builder::find_python("3", builder::usual_python_directories()).executable;
     source = std::make_unique<native::NativeSource>(loop.get_executor(),
                                                     native::open_native_host(options),
                                                     blueprint::SandboxConfig{}, environment);

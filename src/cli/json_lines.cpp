@@ -114,6 +114,7 @@ std::string verdict_line(const execution::ExecutionResult& result, std::string_v
   line += std::string(",\"started\":") + (result.started ? "true" : "false");
   if (result.exit_code) append_number(line, "exit_code", *result.exit_code);
   if (result.signal) append_number(line, "signal", *result.signal);
+  if (result.state_lost) line += ",\"state_lost\":true";
   if (!result.detail.empty()) append_text(line, "detail", result.detail);
   append_number(line, "wall_seconds", result.usage.wall_seconds);
   append_number(line, "cpu_seconds", result.usage.cpu_seconds);

@@ -79,6 +79,12 @@ void add_backend_option(CLI::App& command, RunOptions& options) {
       ->check(CLI::IsMember({"native", "docker"}));
 }
 
+std::string read_script(const std::string& file) {
+  constexpr std::size_t most_bytes = std::size_t{8} << 20;
+  if (file == "-") return os::read_rest(STDIN_FILENO, "standard input", most_bytes);
+  return os::read_file(file, most_bytes);
+}
+
 int complain_about_current_exception() try { throw; } catch (const native::CannotSandbox& error) {
   return complain(error.what(), exit_code::cannot_sandbox);
 } catch (const SpawnError& error) {
@@ -86,6 +92,8 @@ int complain_about_current_exception() try { throw; } catch (const native::Canno
   std::cerr << error.traceback;
   return complain(error.what(),
                   error.traceback.empty() ? exit_code::cannot_sandbox : exit_code::invalid_input);
+} catch (const ReadyTimeout& error) {
+  return complain(error.what(), exit_code::cannot_sandbox);
 } catch (const docker::EngineUnreachable& error) {
   return complain(error.what(), exit_code::cannot_sandbox);
 } catch (const builder::BuildError& error) {

@@ -33,4 +33,7 @@ void add_backend_option(CLI::App& command, RunOptions& options);
 // configuration or machine causes, and returns the exit code; otherwise throws it again.
 int complain_about_current_exception();
 
+// A script named on the command line; - is standard input.
+std::string read_script(const std::string& file);
+
 }  // namespace hearth::cli

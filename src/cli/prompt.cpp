@@ -1,10 +1,16 @@
 #include "cli/prompt.h"
 
+#include <editline/readline.h>
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <signal.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
-#include <editline/readline.h>
+#include <array>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -14,6 +20,32 @@ namespace hearth::cli {
 namespace {
 
 constexpr int most_kept_lines = 1000;
+
+volatile std::sig_atomic_t caught_signal = 0;
+void note_signal(int number) { caught_signal = number; }
+
+// While it lives, a signal ends a read that waits. At other times the loop hears of them, which
+// does not run while somebody types.
+class InterruptedReads {
+ public:
+  InterruptedReads() {
+    caught_signal = 0;
+    struct sigaction noting{};
+    noting.sa_handler = note_signal;
+    for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &noting, &before_[i]);
+  }
+  ~InterruptedReads() {
+    for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &before_[i], nullptr);
+  }
+  InterruptedReads(const InterruptedReads&) = delete;
+  InterruptedReads& operator=(const InterruptedReads&) = delete;
+
+  int signal() const { return caught_signal; }
+
+ private:
+  static constexpr std::array numbers{SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, numbers.size()> before_{};
+};
 
 // Returns the key that was the end of input until now.
 cc_t exchange_end_key(cc_t key) {
@@ -50,7 +82,19 @@ Prompt::~Prompt() {
   ::umask(before);
 }
 
-std::optional<std::string> Prompt::line(const char* prompt) {
+std::optional<Prompt::Line> Prompt::line(const char* prompt) {
+  const InterruptedReads reads;
+  std::optional<std::string> text = read(prompt);
+  if (reads.signal() == SIGINT && on_terminal_) {
+    std::cout << '\n' << std::flush;
+    return Line{{}, true};
+  }
+  if (reads.signal() != 0) throw boost::system::system_error(boost::asio::error::operation_aborted);
+  if (!text) return std::nullopt;
+  return Line{*std::move(text)};
+}
+
+std::optional<std::string> Prompt::read(const char* prompt) const {
   if (!on_terminal_) {
     std::string text;
     if (!std::getline(std::cin, text)) return std::nullopt;

@@ -16,10 +16,17 @@ class Prompt {
   Prompt(const Prompt&) = delete;
   Prompt& operator=(const Prompt&) = delete;
 
-  // Blocks. Nothing at the end of the input; an empty line after Ctrl-C.
-  std::optional<std::string> line(const char* prompt);
+  struct Line {
+    std::string text;
+    bool was_dropped = false;  // by Ctrl-C on a terminal, with all that stood before it
+  };
+  // Blocks. Nothing at the end of the input. Throws operation_aborted for a signal that ends us,
+  // which is any but Ctrl-C on a terminal.
+  std::optional<Line> line(const char* prompt);
 
  private:
+  std::optional<std::string> read(const char* prompt) const;
+
   bool on_terminal_;
   unsigned char end_key_ = 0;  // of the terminal, as it was
   std::filesystem::path history_;

@@ -7,7 +7,6 @@
 #include "cli/run_session.h"
 #include "cli/statement_reader.h"
 #include "cli/terminal.h"
-#include "os/read_file.h"
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -19,17 +18,17 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace hearth::cli {
 namespace {
-
-constexpr std::size_t most_script_bytes = std::size_t{8} << 20;
 
 constexpr const char* run_details =
     R"(Each FILE runs in a sandbox of its own; - is standard input, and so is no FILE at all. The
@@ -37,12 +36,26 @@ sandbox is the blueprint `default` of the configuration (--config, $HEARTH_CONFI
 /etc/hearth/hearth.toml), or a plain one when there is no configuration.
 
 Exit code: 0 ok, 1 the script failed, 2 bad usage or configuration, 3 sandboxes cannot be made on
-this machine (`hearth doctor` says why), 124 time-out, 130 interrupted, 137 killed, for its memory
-or otherwise. Of several files, the first that is not 0.)";
+this machine (`hearth doctor` says why), 124 time-out, 130 interrupted, 137 killed for its memory,
+128 and the signal's number for any other it died of. Of several files, the first that is not 0;
+with --interactive, the last step's.)";
 
-std::string read_script(const std::string& file) {
-  if (file != "-") return os::read_file(file, most_script_bytes);
-  return os::read_file("/dev/stdin", most_script_bytes);
+// All of them before anything is started: one that is not there is found at once, and whoever is
+// still typing can be interrupted.
+struct Script {
+  std::string file;
+  std::string text;
+};
+std::vector<Script> read_scripts(const std::vector<std::string>& files) {
+  std::vector<Script> scripts;
+  for (const std::string& file : files) scripts.push_back({file, read_script(file)});
+  return scripts;
+}
+
+bool says_goodbye(std::string_view statement) {
+  for (const std::string_view word : {"exit\n", "exit()\n", "quit\n", "quit()\n"})
+    if (statement == word) return true;
+  return false;
 }
 
 // A script gets its KeyboardInterrupt; while there is none, everything else is given up.
@@ -59,47 +72,53 @@ Task<> pass_interrupts(RunSession& session, asio::cancellation_signal& give_up) 
   }
 }
 
-Task<int> run_files(RunSession& session, const RunOptions& options) {
+Task<int> run_files(RunSession& session, const std::vector<Script>& scripts) {
   int first_failure = exit_code::ok;
-  for (const std::string& file : options.files) {
-    const int code = co_await session.run_script(read_script(file), file);
+  for (const Script& script : scripts) {
+    const int code = co_await session.run_script(script.text, script.file);
     if (first_failure == exit_code::ok) first_failure = code;
     if (code == exit_code::interrupted) break;
   }
   co_return first_failure;
 }
 
-Task<int> run_steps(RunSession& session, const RunOptions& options, std::optional<Prompt>& prompt,
-                    std::string history) {
-  int last = exit_code::ok;
-  for (const std::string& file : options.files) last = co_await session.run_step(read_script(file));
-  if (!prompt) prompt.emplace(std::move(history));
+// What a prompt is told until it ends; returns the last step's exit code.
+Task<int> run_typed(RunSession& session, Prompt& prompt, int last) {
   StatementReader statement;
-  while (const std::optional<std::string> line = prompt->line(statement.empty() ? ">>> " : "... "))
-    if (statement.add(*line)) last = co_await session.run_step(statement.take());
+  while (const std::optional<Prompt::Line> line =
+             prompt.line(statement.empty() ? ">>> " : "... ")) {
+    if (line->was_dropped) {
+      statement = {};
+    } else if (statement.add(line->text)) {
+      std::string text = statement.take();
+      if (says_goodbye(text)) co_return last;
+      last = co_await session.run_step(std::move(text));
+    }
+  }
   if (!statement.empty()) last = co_await session.run_step(statement.take());
   co_return last;
 }
 
-Task<int> run_all(RunSession& session, const RunOptions& options, std::string history) {
+Task<int> run_all(RunSession& session, const RunOptions& options,
+                  const std::vector<Script>& scripts, std::string history) {
   const bool show_build = ::isatty(STDERR_FILENO) == 1 && !options.quiet;
   RunSession::OnLine on_line;
   if (show_build) on_line = [](const std::string& line) { std::cerr << line << '\n'; };
-  // Early, so that nothing of what is typed is lost; but a script that is typed ends with Ctrl-D.
-  std::optional<Prompt> prompt;
-  const bool types_script =
-      std::find(options.files.begin(), options.files.end(), "-") != options.files.end();
-  if (options.interactive && !types_script) prompt.emplace(history);
+  std::optional<Prompt> prompt;  // early, so that nothing of what is typed is lost
+  if (options.interactive) prompt.emplace(std::move(history));
   co_await session.open(std::move(on_line));
-  if (!options.interactive) co_return co_await run_files(session, options);
-  co_return co_await run_steps(session, options, prompt, std::move(history));
+  if (!prompt) co_return co_await run_files(session, scripts);
+  int last = exit_code::ok;
+  for (const Script& script : scripts) last = co_await session.run_step(script.text);
+  co_return co_await run_typed(session, *prompt, last);
 }
 
 // Whatever happens, what was started is ended before the loop is left.
-Task<> run_and_close(RunSession& session, const RunOptions& options, std::string history,
+Task<> run_and_close(RunSession& session, const RunOptions& options,
+                     const std::vector<Script>& scripts, std::string history,
                      asio::io_context& loop, int& code, std::exception_ptr& failure) {
   try {
-    code = co_await run_all(session, options, std::move(history));
+    code = co_await run_all(session, options, scripts, std::move(history));
   } catch (...) {
     failure = std::current_exception();
   }
@@ -113,6 +132,7 @@ void rethrow(const std::exception_ptr& failure) {
 }
 
 int run(const RunOptions& options, const settings::Environment& environment) {
+  const std::vector<Script> scripts = read_scripts(options.files);
   const RunPlan plan = make_run_plan(options, environment, python_versions(options));
   log::configure(
       plan.settings.log.level == log::Level::info ? log::Level::warning : plan.settings.log.level,
@@ -120,8 +140,9 @@ int run(const RunOptions& options, const settings::Environment& environment) {
   const std::unique_ptr<RunOutput> output =
       options.as_json ? json_output(std::cout)
                       : human_output(std::cout, std::cerr,
-                                     {wants_colours(STDERR_FILENO, environment),
-                                      options.quiet || options.interactive});
+                                     {.with_colours = wants_colours(STDERR_FILENO, environment),
+                                      .quiet = options.quiet || options.interactive,
+                                      .in_steps = options.interactive});
   asio::io_context loop(1);
   RunSession session(loop.get_executor(), plan, options, environment, *output);
   const std::string history =
@@ -130,7 +151,7 @@ int run(const RunOptions& options, const settings::Environment& environment) {
   std::exception_ptr failure;
   asio::cancellation_signal give_up;
   asio::co_spawn(loop, pass_interrupts(session, give_up), rethrow);
-  asio::co_spawn(loop, run_and_close(session, options, history, loop, code, failure),
+  asio::co_spawn(loop, run_and_close(session, options, scripts, history, loop, code, failure),
                  asio::bind_cancellation_slot(give_up.slot(), rethrow));
   loop.run();
   rethrow(failure);
@@ -147,7 +168,7 @@ struct RawOptions {
   RunOptions options;
   std::string config;
   std::string memory;
-  double timeout_seconds = 0;
+  std::string timeout;
   std::vector<std::string> env;
   std::vector<std::string> mounts;
 };
@@ -158,9 +179,8 @@ void add_options(CLI::App& command, RawOptions& raw) {
   command.add_option("-c,--config", raw.config, "The configuration")->type_name("FILE");
   command.add_option("-s,--sandbox", options.sandbox, "Which blueprint of the configuration")
       ->type_name("NAME");
-  command.add_option("-t,--timeout", raw.timeout_seconds, "Time limit of each script")
-      ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+  command.add_option("-t,--timeout", raw.timeout, "Time limit of each script")
+      ->type_name("SECONDS");
   command.add_option("-m,--memory", raw.memory, "Memory limit, like 512M or 2G")->type_name("SIZE");
   const auto repeated = [&](const char* names, std::vector<std::string>& into, const char* what,
                             const char* type) {
@@ -184,7 +204,12 @@ void add_options(CLI::App& command, RawOptions& raw) {
 RunOptions checked(const RawOptions& raw) {
   RunOptions options = raw.options;
   if (!raw.config.empty()) options.config = raw.config;
-  if (raw.timeout_seconds > 0) options.timeout_seconds = raw.timeout_seconds;
+  if (!raw.timeout.empty()) {
+    options.timeout_seconds = parse_seconds(raw.timeout);
+    if (!options.timeout_seconds)
+      throw CLI::ValidationError(
+          "--timeout", "expects seconds, more than 0 and at most a year, got " + raw.timeout);
+  }
   if (!raw.memory.empty()) {
     options.memory_mb = parse_megabytes(raw.memory);
     if (!options.memory_mb)
@@ -194,7 +219,7 @@ RunOptions checked(const RawOptions& raw) {
   for (const std::string& text : raw.env) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
-    if (name.empty()) throw CLI::ValidationError("--env", "expects NAME=VALUE, got " + text);
+    if (name.empty()) throw CLI::ValidationError("--env", "expects NAME[=VALUE], got " + text);
     const auto found = ours.find(name);
     if (equals != std::string::npos) {
       options.env[name] = text.substr(equals + 1);
@@ -205,6 +230,8 @@ RunOptions checked(const RawOptions& raw) {
   for (const std::string& text : raw.mounts) {
     const auto mount = parse_mount(text);
     if (!mount) throw CLI::ValidationError("--mount", "expects HOST:PATH[:rw], got " + text);
+    if (!std::filesystem::exists(mount->host_path))
+      throw CLI::ValidationError("--mount", text + ": there is no " + mount->host_path);
     options.mounts.push_back(*mount);
   }
   if (options.files.empty() && !options.interactive) {

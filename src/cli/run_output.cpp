@@ -56,6 +56,8 @@ class HumanOutput : public RunOutput {
   void verdict(const execution::ExecutionResult& result, const std::string& file) override {
     end_line();
     if (!result.detail.empty()) errors_ << result.detail << '\n';
+    if (options_.in_steps && (result.state_lost || !result.sandbox_usable))
+      errors_ << "The variables of earlier steps are lost.\n";
     if (options_.quiet) return;
     const bool good = result.verdict == Verdict::ok;
     errors_ << colour(good ? "32" : "31") << execution::name_of(result.verdict) << colour("0")

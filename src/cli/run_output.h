@@ -24,6 +24,7 @@ std::unique_ptr<RunOutput> json_output(std::ostream& out);
 struct HumanOutputOptions {
   bool with_colours = false;  // on stderr
   bool quiet = false;         // no summary
+  bool in_steps = false;      // which share their variables
 };
 std::unique_ptr<RunOutput> human_output(std::ostream& out, std::ostream& errors,
                                         HumanOutputOptions options);

@@ -2,6 +2,8 @@
 
 #include "cli/register_settings.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <utility>
@@ -43,17 +45,20 @@ std::string choose_sandbox(const settings::Settings& settings, const std::string
   for (const std::string& known : names)
     if (known == name) return known;
   if (wanted.empty() && names.size() == 1) return names.front();
-  if (wanted.empty() && names.size() > 1)
-    throw Error("name one of the configuration's sandboxes with --sandbox");
+  if (wanted.empty() && names.size() > 1) {
+    std::string list;
+    for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
+    throw Error("name one of the configuration's sandboxes with --sandbox: " + list);
+  }
   throw registry::UnknownSandbox(name, names);
 }
 
 void apply(const RunOptions& options, blueprint::SandboxConfig& config) {
   if (options.memory_mb) {
     blueprint::ResourceLimits& limits = config.resource_limits;
+    // As much swap as before: the limit that is set is of both together.
+    if (limits.memory_swap_mb > 0) limits.memory_swap_mb += *options.memory_mb - limits.memory_mb;
     limits.memory_mb = *options.memory_mb;
-    if (limits.memory_swap_mb > 0)
-      limits.memory_swap_mb = std::max(limits.memory_swap_mb, limits.memory_mb);
   }
   for (const blueprint::FileResource& mount : options.mounts) config.resources.push_back(mount);
 }
@@ -70,11 +75,23 @@ registry::Tool named_tool(const std::string& file, const std::string& sandbox) {
 std::optional<std::int64_t> parse_megabytes(const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string unit(end, text.data() + text.size());
+  std::string unit(end, text.data() + text.size());
+  std::transform(unit.begin(), unit.end(), unit.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
   if (error != std::errc() || value <= 0 || value > (1 << 24)) return std::nullopt;
   if (unit.empty() || unit == "M" || unit == "MB") return value;
   if (unit == "G" || unit == "GB") return value * 1024;
   return std::nullopt;
+}
+
+std::optional<double> parse_seconds(const std::string& text) {
+  constexpr double year = 31'536'000;
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !(value > 0 && value <= year))
+    return std::nullopt;
+  return value;
 }
 
 std::optional<blueprint::FileResource> parse_mount(const std::string& text) {

@@ -30,8 +30,10 @@ struct RunOptions {
   std::string backend{};     // native, docker; empty: as configured
 };
 
-// "512", "512M", "2G"; nothing if it is none.
+// "512M", "2g", and "512" as megabytes; nothing if it is none.
 std::optional<std::int64_t> parse_megabytes(const std::string& text);
+// More than 0 and at most a year; nothing for anything else.
+std::optional<double> parse_seconds(const std::string& text);
 // HOST:PATH or HOST:PATH:rw
 std::optional<blueprint::FileResource> parse_mount(const std::string& text);
 

@@ -1,5 +1,6 @@
 #include "cli/run_session.h"
 
+#include "base/log.h"
 #include "cli/local_setup.h"
 #include "execution/leased_turn.h"
 
@@ -19,6 +20,25 @@ RunSession::RunSession(asio::any_io_executor executor, const RunPlan& plan,
       output_(output) {}
 
 RunSession::~RunSession() = default;
+
+// Whom an interrupt is for, however its run ends.
+class RunSession::Running {
+ public:
+  Running(RunSession& session, execution::ScriptExecutor& executor, backend::Sandbox& sandbox)
+      : session_(session) {
+    session_.running_ = &executor;
+    session_.running_in_ = &sandbox;
+  }
+  ~Running() {
+    session_.running_ = nullptr;
+    session_.running_in_ = nullptr;
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  RunSession& session_;
+};
 
 Task<> RunSession::open(OnLine on_build_line) {
   backend_ = open_backend(executor_, plan_, environment_, options_.allow_degraded);
@@ -41,14 +61,16 @@ Task<int> RunSession::run_in(backend::Sandbox& sandbox, std::string script,
                              const std::string& name) {
   if (has_given_up_) throw boost::system::system_error(asio::error::operation_aborted);
   execution::ScriptExecutor executor(sandbox.channel(), execution::controls_of(sandbox));
-  running_ = &executor;
-  running_in_ = &sandbox;
+  const Running running(*this, executor, sandbox);
   interrupted_ = false;
   const auto on_event = [this](const wire::Event& event) { output_.event(event); };
-  const execution::ExecutionResult result =
+  execution::ExecutionResult result =
       co_await executor.run(request_for(std::move(script)), on_event);
-  running_ = nullptr;
-  running_in_ = nullptr;
+  // Killed by us, the second time it was asked to end.
+  if (interrupted_ && result.verdict == execution::Verdict::lost) {
+    result.verdict = execution::Verdict::cancelled;
+    result.detail.clear();
+  }
   output_.verdict(result, name);
   // The steps that follow begin anew.
   if (!result.sandbox_usable && shared_.get() == &sandbox) shared_.reset();
@@ -79,7 +101,12 @@ Task<> RunSession::interrupt() {
   if (std::exchange(interrupted_, true)) {
     running_in_->kill();
   } else {
-    co_await running_->cancel();
+    try {
+      co_await running_->cancel();
+    } catch (const Error& error) {
+      // It has just ended, and the turn says so.
+      log::debug("a sandbox could not be asked to end", {{"error", error.what()}});
+    }
   }
 }
 

@@ -39,6 +39,8 @@ class RunSession {
   Task<> close();
 
  private:
+  class Running;
+
   // Both references must outlive the task.
   Task<int> run_in(backend::Sandbox& sandbox, std::string script, const std::string& name);
   wire::RunRequest request_for(std::string script) const;

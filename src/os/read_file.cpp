@@ -10,13 +10,17 @@
 namespace hearth::os {
 
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes) {
-  const std::string step = "read " + path.string();
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!file) throw OsError(step);
+  if (!file) throw OsError("read " + path.string());
+  return read_rest(file.get(), path.string(), max_bytes);
+}
+
+std::string read_rest(int fd, const std::string& name, std::size_t max_bytes) {
+  const std::string step = "read " + name;
   std::string content;
   std::array<char, 65536> buffer;
   while (true) {
-    const ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
+    const ssize_t size = ::read(fd, buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) throw OsError(step);
     if (size == 0) return content;

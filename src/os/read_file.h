@@ -11,4 +11,7 @@ namespace hearth::os {
 // Pipes and devices are fine; the limit holds for them too.
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);
 
+// The same of an open file from where it stands; `name` is for the message.
+std::string read_rest(int fd, const std::string& name, std::size_t max_bytes);
+
 }  // namespace hearth::os

@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 """`hearth run` as a person or a program meets it: exit codes, what goes where, Ctrl-C. Argument: the hearth program."""
+import fcntl
 import json
 import os
 import pty
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import termios
+import time
 import unittest
+import unittest.mock
 
 HEARTH = os.path.abspath(sys.argv.pop())
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATIENCE_SECONDS = 60
 
 
@@ -62,6 +67,74 @@ class Run(unittest.TestCase):
             self.assertEqual(done.returncode, 2, (arguments, done.stderr))
             self.assertNotEqual(done.stderr, "")
 
+    def test_options_that_make_no_sense_are_refused_in_plain_words(self):
+        for arguments, words in (
+            (["-t", "0"], "--timeout: expects seconds, more than 0 and at most a year, got 0"),
+            (["-t", "nan"], "got nan"),
+            (["-t", "1e9"], "got 1e9"),
+            (["-t", "2s"], "got 2s"),
+            (["--mount", "nowhere:/x"], "there is no "),
+        ):
+            done = self.run_hearth(*arguments, script="print('ran')")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertIn(words, done.stderr)
+
+    def test_all_files_are_there_before_the_first_runs(self):
+        done = self.run_hearth(self.file("one.py", "print('ran')"), "nothing.py")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("nothing.py", done.stderr)
+
+    def test_standard_input_is_read_from_where_it_stands_whatever_it_is(self):
+        shell = subprocess.run(
+            ["sh", "-c", 'read first; exec "$0" run -', HEARTH], input="not python(\nprint('rest')\n", capture_output=True, text=True
+        )
+        self.assertEqual((shell.returncode, shell.stdout), (0, "rest\n"), shell.stderr)
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            ours.sendall(b"print('from a socket')")
+            ours.shutdown(socket.SHUT_WR)
+            done = subprocess.run([HEARTH, "run"], stdin=theirs, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+        self.assertEqual((done.returncode, done.stdout), (0, "from a socket\n"), done.stderr)
+
+    def test_a_signal_ends_the_wait_for_a_script_or_a_step(self):
+        for arguments in ([], ["-i"]):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                process = subprocess.Popen([HEARTH, "run", *arguments], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                self.wait_until_it_reads(process.pid)
+                process.send_signal(number)
+                self.assertIn(process.wait(PATIENCE_SECONDS), (130, -number), arguments)
+                process.stdin.close()
+
+    @staticmethod
+    def wait_until_it_reads(pid):
+        while True:
+            with open("/proc/%d/syscall" % pid) as file:
+                if file.read().startswith("0 0x0 "):
+                    return
+
+    def test_a_script_killed_for_its_memory_is_told_so(self):
+        done = self.run_hearth("--memory", "64M", script="x = bytearray(1 << 30)")
+        self.assertIn("MemoryLimit: ", done.stderr)
+        steps = self.run_hearth("-i", "--memory", "64M", script="x = 1\ny = bytearray(1 << 30)\nx\n")
+        self.assertIn("The variables of earlier steps are lost.\n", steps.stderr)
+        self.assertIn("NameError", steps.stderr)
+
+    def test_output_that_waits_to_be_read_does_not_time_out(self):
+        read_end, write_end = os.pipe()
+        script = self.file("much.py", "print('x' * 400_000)")
+        process = subprocess.Popen([HEARTH, "run", "-t", "1", script], stdout=write_end, stderr=subprocess.PIPE, text=True)
+        os.close(write_end)
+        time.sleep(4)  # longer than its limit and all graces
+        with open(read_end) as output:
+            self.assertEqual(len(output.read()), 400_001)
+        self.assertEqual(process.wait(PATIENCE_SECONDS), 0, process.stderr.read())
+        process.stderr.close()
+
+    def test_a_memory_limit_keeps_the_swap_of_the_blueprint(self):
+        config = self.file("swap.toml", '[[sandbox]]\nname = "default"\n[sandbox.resource_limits]\nmemory_mb = 256\nmemory_swap_mb = 512\n')
+        done = self.run_hearth("-c", config, "-m", "1g", script="print(1)")
+        self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
+
     def test_each_file_has_a_sandbox_of_its_own(self):
         one = self.file("one.py", "open('/tmp/mark', 'w').close()")
         two = self.file("two.py", "import os; print(os.listdir('/tmp'), os.listdir('/workspace'))")
@@ -82,6 +155,30 @@ class Run(unittest.TestCase):
         script = "import os\nprint(os.environ['A'], open('/data/data.txt').read(), shout('loud'))"
         done = self.run_hearth("-e", "A=b", "--mount", self.folder.name + ":/data", "--tool", tool, script=script)
         self.assertEqual((done.returncode, done.stdout), (0, "b mounted LOUD\n"), done.stderr)
+
+    def test_the_page_about_tools_is_true(self):
+        page = open(os.path.join(SOURCE, "docs", "tools.md")).read()
+        tool, script = (part.split("```")[0] for part in page.split("```python\n")[1:3])
+        os.mkdir(os.path.join(self.folder.name, "tools"))
+        self.file("tools/billing.py", tool)
+        config = self.file("billing.toml", page.split("```toml\n")[1].split("```")[0])
+        expected = page.split("```console\n")[1].split("```")[0].splitlines()[1]
+        with unittest.mock.patch.dict(os.environ, STRIPE_KEY="sk"):
+            for arguments in (["-c", config], ["--tool", "tools/billing.py", "-e", "STRIPE_KEY"]):
+                done = self.run_hearth(*arguments, script=script)
+                self.assertEqual((done.returncode, done.stdout), (0, expected + "\n"), done.stderr)
+
+    def test_the_page_about_python_is_true(self):
+        page = open(os.path.join(SOURCE, "docs", "from-python.md")).read()
+        program, expected = page.split("```python\n")[1].split("```\n\n```\n")
+        path = os.path.dirname(HEARTH) + os.pathsep + os.environ["PATH"]
+        done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PATH": path}, capture_output=True, text=True)
+        self.assertEqual(done.stdout, expected.split("```")[0], done.stderr)
+
+    def test_the_example_tool_answers(self):
+        tool = os.path.join(SOURCE, "examples", "tools", "text_stats.py")
+        done = self.run_hearth("--tool", tool, script="word_count('two words').data['words']")
+        self.assertEqual((done.returncode, done.stdout), (0, "2\n"), done.stderr)
 
     def test_a_tool_that_does_not_load_is_named(self):
         tool = self.file("broken.py", "raise ValueError('at import')\n")
@@ -145,6 +242,21 @@ class Run(unittest.TestCase):
         process.stdout.close()
         process.stderr.close()
 
+    def test_a_second_ctrl_c_ends_a_script_that_will_not_and_all_that_would_follow(self):
+        stubborn = (
+            "import time\nwhile True:\n    try:\n        print('again', flush=True)\n        time.sleep(1000)\n"
+            "    except KeyboardInterrupt: pass\n"
+        )
+        files = [self.file("stubborn.py", stubborn), self.file("next.py", "print('next')")]
+        process = subprocess.Popen([HEARTH, "run", *files], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2):
+            self.assertEqual(process.stdout.readline(), "again\n")
+            process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=PATIENCE_SECONDS)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertNotIn("next", rest)
+        self.assertIn("cancelled ", errors)
+
     def test_ctrl_c_before_the_script_runs_ends_everything(self):
         tool = self.file("slow.py", "import time\ntime.sleep(1000)\n")
         process = subprocess.Popen([HEARTH, "run", "--tool", tool, "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -178,6 +290,20 @@ class Run(unittest.TestCase):
             terminal.type(b"\x04")
             self.assertEqual(terminal.exit_code(), 0)
 
+    def test_ctrl_c_at_the_prompt_drops_what_is_typed_and_nothing_else(self):
+        with Terminal(self.folder.name) as terminal:
+            terminal.read_until(b">>> ")
+            terminal.type(b"x = 'ke' + 'pt'\n")
+            terminal.read_until(b">>> ")
+            terminal.type(b"print((x,\n")
+            terminal.read_until(b"... ")
+            terminal.type(b"\x03")
+            terminal.read_until(b">>> ")
+            terminal.type(b"x\n")
+            terminal.read_until(b"kept", b">>> ")
+            terminal.type(b"exit()\n")
+            self.assertEqual(terminal.exit_code(), 0)
+
     def test_what_is_typed_while_a_step_runs_is_read_after_it(self):
         with Terminal(self.folder.name) as terminal:
             terminal.read_until(b">>> ")
@@ -206,7 +332,13 @@ class Terminal:
         self.settings = termios.tcgetattr(self.master)
         env = {**os.environ, "HOME": home, "TERM": "dumb", "XDG_STATE_HOME": home}
         ends = {"stdin": self.slave, "stdout": self.slave, "stderr": self.slave}
-        self.process = subprocess.Popen([HEARTH, "run", "-i", *arguments], env=env, **ends)
+        self.process = subprocess.Popen(
+            [HEARTH, "run", "-i", *arguments],
+            env=env,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0),
+            **ends,
+        )
         self.seen = b""
 
     def __enter__(self):
