@@ -8,8 +8,12 @@
 #include "os/run_program.h"
 #include "tests/support/native_sandbox.h"
 
+#include <linux/kcmp.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -111,7 +115,11 @@ void measure_preloaded(Report& report) {
               "python3 -c 'import pandas'", percentile(reference, 0.5), "under 10 ms"});
 }
 
-// Pages that are nobody else's. The holder shares its worker's, so it is left out.
+bool share_memory(pid_t one, pid_t other) {
+  return ::syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
+}
+
+// Pages that are nobody else's.
 double private_kilobytes(pid_t pid) {
   std::istringstream text(
       os::read_file("/proc/" + std::to_string(pid) + "/smaps_rollup", std::size_t{1} << 16));
@@ -129,9 +137,15 @@ void measure_memory(Report& report) {
   std::this_thread::sleep_for(settle);  // it is idle when it has rehearsed
   const pid_t first = native::pid_of(dynamic_cast<native::NativeSandbox&>(*sandbox).pidfd());
   double kilobytes = private_kilobytes(first);
-  const std::vector<pid_t> children = native::children_of(first);
-  for (std::size_t i = 0; i < children.size() && i < 2; ++i)
-    kilobytes += private_kilobytes(children[i]);
+  std::vector<pid_t> counted;
+  for (const pid_t child : native::children_of(first)) {
+    // A worker and its holder.
+    if (std::any_of(counted.begin(), counted.end(),
+                    [child](pid_t other) { return share_memory(child, other); }))
+      continue;
+    counted.push_back(child);
+    kilobytes += private_kilobytes(child);
+  }
   report.add({"private memory of an idle sandbox", kilobytes / 1024, "MB", "its cgroup's count",
               static_cast<double>(test::run_task(sandboxes.loop(), sandbox->usage()).memory_bytes) /
                   (1 << 20),
