@@ -24,6 +24,7 @@ namespace json = boost::json;
 using docker::text_at;
 
 constexpr std::size_t most_line_bytes = std::size_t{1} << 20;
+constexpr int most_attempts = 3;
 
 // What programs say on standard error comes in red.
 std::string without_colours(std::string_view text) {
@@ -75,20 +76,25 @@ class ImageBuild {
   }
 
   // An engine that fails without a command of ours having failed has most often lost a layer it was
-  // about to use to somebody who removed images meanwhile. The second time it does without it.
+  // about to use.
   Task<> build() {
-    co_await attempt_build();
-    if (error_ && !is_error_of_command_) {
+    co_await attempt_build(Layers::as_found);
+    for (int attempt = 2; error_ && !is_error_of_command_ && attempt <= most_attempts; ++attempt) {
       log_.add_line("the engine failed; once more");
-      co_await attempt_build();
+      co_await attempt_build(Layers::all_new);
     }
     if (error_) fail(*error_);
   }
 
-  Task<> attempt_build() {
+  // What an engine remembers of earlier builds may be gone: somebody removes images meanwhile, or
+  // it is still clearing up after a build that was given up.
+  enum class Layers { as_found, all_new };
+
+  Task<> attempt_build(Layers layers) {
     error_.reset();
     lines_ = wire::LineReader(most_line_bytes);
     std::string path = "/build?rm=1&forcerm=1&t=" + docker::url_encode(image_.tag);
+    if (layers == Layers::all_new) path += "&nocache=1";
     const std::string network = image_.needs_network ? options_.network : "none";
     if (!network.empty()) path += "&networkmode=" + docker::url_encode(network);
     json::object proxies;
