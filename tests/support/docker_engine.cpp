@@ -1,12 +1,30 @@
 #include "tests/support/docker_engine.h"
 
+#include "base/error.h"
+#include "os/unique_fd.h"
 #include "tests/support/run_task.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 
 namespace hearth::test {
 
-docker::EngineAddress engine_address() {
+namespace {
+
+// Held on the directory of its socket, which outlives no engine.
+void lock_engine(const docker::EngineAddress& engine, int kind) {
+  static const os::UniqueFd directory(
+      ::open(std::filesystem::path(engine.socket).parent_path().c_str(),
+             O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  while (::flock(directory.get(), kind) != 0)
+    if (errno != EINTR) throw OsError("lock the engine of the tests");
+}
+
+docker::EngineAddress named_engine() {
   const char* named = std::getenv("HEARTH_TEST_DOCKER");
   if (named == nullptr)
     throw Error(
@@ -14,6 +32,17 @@ docker::EngineAddress engine_address() {
         "`scripts/docker-engine env` prints");
   return docker::parse_engine_address(named);
 }
+
+}  // namespace
+
+docker::EngineAddress engine_address() {
+  docker::EngineAddress engine = named_engine();
+  static const bool is_shared = (lock_engine(engine, LOCK_SH), true);
+  (void)is_shared;
+  return engine;
+}
+
+void use_engine_alone() { lock_engine(engine_address(), LOCK_EX); }
 
 builder::ImageOptions image_options() {
   builder::ImageOptions options;

@@ -14,7 +14,11 @@
 
 namespace hearth::test {
 
+// Several tests may use the engine at once, unless one of them wants it alone.
 docker::EngineAddress engine_address();
+// Until the end of this process. For a test that prunes: that takes away whatever nobody uses at
+// the moment, and another test may be just about to.
+void use_engine_alone();
 builder::ImageOptions image_options();
 docker::DockerHostOptions docker_host_options(const std::filesystem::path& state_dir);
 

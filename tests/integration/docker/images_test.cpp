@@ -352,6 +352,7 @@ TEST_CASE("B26: an interrupted build leaves nothing that looks like an image, an
 }
 
 TEST_CASE("old versions stay while they are used, and are pruned when nobody does") {
+  use_engine_alone();
   Images old;
   old.add_sandbox("versions");
   old.add_tool("v", "versions", "def v(): return 1\n");
