@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <string_view>
@@ -87,10 +88,14 @@ std::vector<fs::path> haunts_of(const fs::path& base) {
   return haunts;
 }
 
-void remove_leftovers(const fs::path& base) {
+// `own`: the groups we live in, which may be below `base`.
+void remove_leftovers(const fs::path& base, const std::vector<fs::path>& own) {
   for (const fs::path& haunt : haunts_of(base))
     for (const fs::path& found : children_of(haunt)) {
-      if (!is_name_of_instance(found.filename().string()) || is_above(found, base)) continue;
+      if (!is_name_of_instance(found.filename().string())) continue;
+      if (std::any_of(own.begin(), own.end(),
+                      [&](const fs::path& group) { return is_above(found, group); }))
+        continue;
       if (::access(haunt.c_str(), W_OK) != 0) continue;  // another user's
       const os::UniqueFd lock = try_lock(found);
       if (!lock) continue;
@@ -186,7 +191,7 @@ CgroupTree::CgroupTree(const CgroupMounts& mounts) : mounts_(mounts) {
   }
   if (mounts_.version == Version::v2) mounts_.unified = usable_v2_base(mounts_.unified);
   const std::vector<fs::path> bases = bases_of(mounts_);
-  for (const fs::path& base : bases) remove_leftovers(base);
+  for (const fs::path& base : bases) remove_leftovers(base, bases_of(mounts));
   constexpr int attempts = 1000;
   try {
     for (int attempt = 0; instance_.empty(); ++attempt) {

@@ -234,6 +234,9 @@ TEST_CASE("cgroup v2: the limits of a sandbox are those of its group") {
   CHECK(value_in(group / "memory.max") == std::to_string(64 << 20));
   if (fs::exists(group / "memory.swap.max"))
     CHECK(value_in(group / "memory.swap.max") == std::to_string(32 << 20));
+  // While it is isolated, its first process is still the zygote's memory.
+  CHECK(value_in(group / "memory.oom.group") == "0");
+  made->enter(Cgroup::Phase::preparing);
   CHECK(value_in(group / "memory.oom.group") == "1");
   CHECK(value_in(group / "pids.max") == "17");
   CHECK(value_in(group / "cpu.max") == "50000 100000");
