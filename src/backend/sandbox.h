@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,9 @@ class SourceFactory {
 
   // How many leases one sandbox is for, unless the operator says otherwise.
   virtual std::uint64_t usual_max_uses() const = 0;
+
+  // What all its sandboxes together may use at most; nothing where only the machine bounds them.
+  virtual std::optional<std::uint64_t> memory_limit_bytes() const { return std::nullopt; }
 };
 
 }  // namespace hearth::backend

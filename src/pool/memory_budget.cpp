@@ -1,7 +1,5 @@
 #include "pool/memory_budget.h"
 
-#include "native/cgroup.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,12 +47,11 @@ void MemoryBudget::give_back(std::uint64_t bytes) {
   if (!waiting_.empty() && on_freed_) on_freed_();
 }
 
-std::uint64_t default_memory_budget_bytes() {
+std::uint64_t default_memory_budget_bytes(std::optional<std::uint64_t> limit) {
   const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
   const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::uint64_t allowed =
-      native::own_memory_limit_bytes(native::own_cgroup_mounts()).value_or(pages * page_bytes);
-  return std::min(pages * page_bytes, allowed) / 10 * 8;
+  const std::uint64_t all = pages * page_bytes;
+  return std::min(all, limit.value_or(all)) / 10 * 8;
 }
 
 }  // namespace hearth::pool

@@ -53,7 +53,7 @@ class MemoryBudget : public std::enable_shared_from_this<MemoryBudget> {
   std::function<void()> on_freed_;
 };
 
-// Eight tenths of this machine's memory.
-std::uint64_t default_memory_budget_bytes();
+// Eight tenths of this machine's memory, or of `limit` if that is less.
+std::uint64_t default_memory_budget_bytes(std::optional<std::uint64_t> limit);
 
 }  // namespace hearth::pool

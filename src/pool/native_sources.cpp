@@ -1,6 +1,7 @@
 #include "pool/native_sources.h"
 
 #include "base/log.h"
+#include "native/cgroup.h"
 
 #include <boost/asio/this_coro.hpp>
 
@@ -16,6 +17,10 @@ NativeSources::NativeSources(asio::any_io_executor executor, const registry::Too
       registry_(registry),
       builder_(builder),
       host_(std::move(host)) {}
+
+std::optional<std::uint64_t> NativeSources::memory_limit_bytes() const {
+  return native::own_memory_limit_bytes(native::own_cgroup_mounts());
+}
 
 Task<std::unique_ptr<backend::SandboxSource>> NativeSources::open(
     std::string sandbox, std::vector<blueprint::Mount> /*mounts*/, OnProgress on_progress) {

@@ -23,6 +23,8 @@ class NativeSources : public backend::SourceFactory {
                                                      OnProgress on_progress) override;
   // A new one costs a few milliseconds, ahead of time.
   std::uint64_t usual_max_uses() const override { return 1; }
+  // That of the groups this process is in: its sandboxes are below them.
+  std::optional<std::uint64_t> memory_limit_bytes() const override;
 
  private:
   asio::any_io_executor executor_;

@@ -30,8 +30,8 @@ SandboxPool::SandboxPool(const asio::any_io_executor& executor,
       host_paths_(options_.host_path_map),
       own_clock_(executor),
       clock_(clock != nullptr ? *clock : own_clock_),
-      budget_(std::make_shared<MemoryBudget>(
-          options_.memory_budget_bytes.value_or(default_memory_budget_bytes()))),
+      budget_(std::make_shared<MemoryBudget>(options_.memory_budget_bytes.value_or(
+          default_memory_budget_bytes(sources.memory_limit_bytes())))),
       shutting_down_(executor, asio::steady_timer::time_point::max()),
       ending_(executor) {
   budget_->on_freed([this] {
