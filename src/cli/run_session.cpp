@@ -62,12 +62,11 @@ Task<int> RunSession::run_in(backend::Sandbox& sandbox, std::string script,
   if (has_given_up_) throw boost::system::system_error(asio::error::operation_aborted);
   execution::ScriptExecutor executor(sandbox.channel(), execution::controls_of(sandbox));
   const Running running(*this, executor, sandbox);
-  interrupted_ = false;
+  interrupted_ = was_killed_ = false;
   const auto on_event = [this](const wire::Event& event) { output_.event(event); };
   execution::ExecutionResult result =
       co_await executor.run(request_for(std::move(script)), on_event);
-  // Killed by us, the second time it was asked to end.
-  if (interrupted_ && result.verdict == execution::Verdict::lost) {
+  if (was_killed_ && result.verdict == execution::Verdict::lost) {
     result.verdict = execution::Verdict::cancelled;
     result.detail.clear();
   }
@@ -99,6 +98,7 @@ wire::RunRequest RunSession::request_for(std::string script) const {
 Task<> RunSession::interrupt() {
   if (running_ == nullptr) co_return;
   if (std::exchange(interrupted_, true)) {
+    was_killed_ = true;
     running_in_->kill();
   } else {
     try {

@@ -56,6 +56,7 @@ class RunSession {
   execution::ScriptExecutor* running_ = nullptr;
   backend::Sandbox* running_in_ = nullptr;
   bool interrupted_ = false;
+  bool was_killed_ = false;  // by us, the second time it was asked to end
   bool has_given_up_ = false;
 };
 
