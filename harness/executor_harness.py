@@ -59,7 +59,7 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 STDOUT_FD, STDERR_FD, EMIT_FD, RUN_FD, FIRST_SPARE_FD = 1, 2, 3, 4, 5
 PIPE_BYTES = 64 << 10
 RETRY_SECONDS = 0.002
-PATIENCE_SECONDS = 0.005
+PATIENCE_SECONDS = 0.005  # of a worker that waits for a script before it rehearses
 YEAR_SECONDS = 365 * 86400.0
 PR_SET_DUMPABLE = 4
 SYS_CLOSE_RANGE = 436
@@ -515,10 +515,10 @@ def repr_of(value):
         half = MAX_TEXT_CHARS // 8  # each character may take up to ten
         left_out = len(value) - 2 * half
         return "%r\n... %d characters left out ...\n%r" % (value[:half], left_out, value[-half:])
-    if type(value) is int:
-        with all_digits():
-            return repr(value) if value.bit_length() < 32 * MAX_TEXT_CHARS else hex(value)
-    return repr(value)
+    if type(value) is int and value.bit_length() > 3 * MAX_TEXT_CHARS:
+        return hex(value)  # decimal digits take longer the more there are
+    with all_digits() if type(value) is int else contextlib.nullcontext():
+        return repr(value)
 
 
 def _display(forms):
@@ -997,7 +997,9 @@ class Worker:
         if env:
             os.environ.update(json.loads(env))
         filename = self.file if self.is_plan else self._next_step()
-        source = source.decode() if not source.startswith(codecs.BOM_UTF8) else source[3:].decode()
+        if source.startswith(codecs.BOM_UTF8):
+            source = source[len(codecs.BOM_UTF8) :]
+        source = source.decode()
         remember_source(filename, source)
         code, value_code = compile_script(source, filename)
         if self.is_hidden:

@@ -99,6 +99,8 @@ class LastExpression(SharedHarness):
         self.assertLess(len(text), 70_000)
         digits = self.run_script("import math\nmath.factorial(3000)").only("display")["data"]["text/plain"]
         self.assertEqual(len(digits), 9131)
+        huge = self.run_script("1 << 10_000_000").only("display")["data"]["text/plain"]
+        self.assertTrue(huge.startswith("0x1000"), huge[:20])
 
     def test_long_reprs_are_clipped(self):
         (data,) = self.shown("'x' * 1000000")
