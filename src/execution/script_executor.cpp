@@ -200,10 +200,11 @@ Task<> ScriptExecutor::hear_overdue(Turn& turn) try {
   turn.deadline_passed();
   if (co_await hears_end(turn)) co_return;
   turn.kill();
-  for (std::uint64_t heard = turn.heard() - 1; heard != turn.heard();) {
-    heard = turn.heard();
+  std::uint64_t heard_before = 0;
+  do {
+    heard_before = turn.heard();
     if (co_await hears_end(turn)) co_return;
-  }
+  } while (turn.heard() != heard_before);
 } catch (const Error& error) {
   log::debug("an overdue sandbox says no more", {{"error", error.what()}});
 }
