@@ -1,7 +1,7 @@
 """The Python side of a sandbox: loads the tools once, then forks one worker per turn.
 
-Three processes share the work. `hearth-init` speaks to the host. This program, started by init, loads tools and
-preloaded modules and never runs a script. A worker is a fork of it, made and warmed up before its turn arrives,
+Three processes share the work. `hearth-init` speaks to the host. This program, started by init or, for all sandboxes of
+an environment, outside of them (see Zygote), loads tools and preloaded modules and never runs a script. A worker is a fork of it, made and warmed up before its turn arrives,
 which runs one script (PLAN) or the steps of one lease (INTERACTIVE) and ends.
 
   control socket   init -> harness   {"type":"prepare","number":n} with four descriptors: stdout, stderr, emit, run
@@ -1556,10 +1556,10 @@ def prepare(control, fds, base):
 # ---- The zygote --------------------------------------------------------------------------------------------
 #
 # On the native backend the harness does not start in a sandbox: one of them, in namespaces of its own, forks the
-# sandboxes of an environment, each with everything loaded.
+# sandboxes of an environment, each with a worker that has everything loaded, and later workers into them.
 #
 #   control socket   zygote -> host   ready | failed
-#                    host -> zygote   wire/spawn_request.h, with the sandbox's stream and its cgroups' files
+#                    host -> zygote   wire/spawn_request.h, with descriptors
 #                    zygote -> host   the reply, with a pidfd
 
 INIT = b"/hearth/init"
@@ -1589,16 +1589,17 @@ def native_types():
             ("after_fork", ctypes.c_void_p),
             ("own_pid_namespace", i32),
             ("stream", i32),
+            ("control", i32),
             ("network", i32),
+            ("joined", i32),
+            ("gate", i32),
+            ("worker_fds", i32 * 4),
         ]
 
     class Spawned(ctypes.Structure):
-        _fields_ = [("role", i32), ("fds", i32 * 4)]
+        _fields_ = [("fds", i32 * 4), ("between", i32)]
 
     return SandboxSpec, Spawned
-
-
-WORKER = 2
 
 
 class Zygote:
@@ -1627,17 +1628,8 @@ class Zygote:
         gc.collect()
         gc.freeze()
         if self.native_serve(self.control.fileno(), ctypes.byref(self.spec), ctypes.byref(self.spawned)) == 0:
-            self.become_forked()
+            serve_worker(*self.spawned.fds, self.base, self.spawned.between)
         os._exit(0)
-
-    def become_forked(self):
-        """One of the sandbox's two Pythons."""
-        try:
-            if self.spawned.role == WORKER:
-                serve_worker(*self.spawned.fds, self.base)
-            serve_control(socket.socket(fileno=self.spawned.fds[0]), self.base)
-        finally:
-            os._exit(1)
 
 
 def read_filter():

@@ -1,6 +1,7 @@
 #include "init/harness.h"
 
 #include "base/error.h"
+#include "os/packet.h"
 #include "wire/member_reader.h"
 #include "wire/protocol_error.h"
 
@@ -77,28 +78,15 @@ Harness::Harness(const std::vector<std::string>& command) {
 
 Worker Harness::prepare() {
   // A script of the same user may have stopped the harness; it may always go on when nothing runs.
-  ::kill(pid_, SIGCONT);
+  if (pid_ > 0) ::kill(pid_, SIGCONT);
   Worker::FarEnds far_ends;
   Worker worker = Worker::create(far_ends);
   const std::array<int, 4> fds{far_ends.stdout_write.get(), far_ends.stderr_write.get(),
                                far_ends.emit_write.get(), far_ends.run_read.get()};
 
-  std::string text = R"({"type":"prepare","number":)" + std::to_string(++last_request_) + "}";
-  iovec content{text.data(), text.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof fds)> control{};
-  msghdr message{};
-  message.msg_iov = &content;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof fds);
-  std::memcpy(CMSG_DATA(header), fds.data(), sizeof fds);
+  const std::string text = R"({"type":"prepare","number":)" + std::to_string(++last_request_) + "}";
   // One packet at a time is on the way, so it always fits.
-  if (::sendmsg(control_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-    throw OsError("ask the harness for a worker");
+  if (!os::send_packet(control_.get(), text, fds)) throw OsError("ask for a worker", EPIPE);
   return worker;
 }
 

@@ -1,4 +1,5 @@
-// init/harness.h: the harness process and the private socket to it.
+// init/harness.h: who makes workers, and the private socket to it: the harness, a child of ours; or
+// the host, who has a zygote fork them into the sandbox.
 #pragma once
 
 #include "init/worker.h"
@@ -32,12 +33,12 @@ class Harness {
  public:
   // Starts `command` with the environment init was given.
   explicit Harness(const std::vector<std::string>& command);
-  // One that is there already; the descriptor becomes ours.
-  Harness(pid_t pid, int control) : pid_(pid), control_(control) {}
+  // Outside the sandbox; the descriptor becomes ours.
+  explicit Harness(int control) : is_outside_(true), control_(control) {}
 
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return pid_; }  // 0 if it has none here
   int control_fd() const { return control_.get(); }
-  bool alive() const { return pid_ > 0; }
+  bool alive() const { return is_outside_ ? static_cast<bool>(control_) : pid_ > 0; }
   void mark_dead() { pid_ = 0; }
 
   // Asks for a worker. It is there when its first record says so.
@@ -46,6 +47,7 @@ class Harness {
   std::optional<HarnessMessage> receive();
 
  private:
+  bool is_outside_ = false;
   std::uint64_t last_request_ = 0;
   pid_t pid_ = 0;
   os::UniqueFd control_;

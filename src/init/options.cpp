@@ -11,7 +11,7 @@ namespace hearth::init {
 const char* const usage_text =
     "usage: hearth-init [--host-fd N] [--wipe DIR]... [--confined LIST] -- HARNESS [ARGUMENT]...\n"
     "       hearth-init [--host-fd N] [--wipe DIR]... --adopt "
-    "PID,CONTROL,OUT,ERR,EMIT,RUN,VERSIONS\n"
+    "CONTROL,OUT,ERR,EMIT,RUN,VERSIONS\n"
     "\n"
     "PID 1 of a sandbox: speaks Hearth's protocol on standard input and output, starts HARNESS\n"
     "and has it run scripts. Works only as PID 1 of a pid namespace of its own.\n"
@@ -19,10 +19,9 @@ const char* const usage_text =
     "  --host-fd N   speak on descriptor N instead\n"
     "  --wipe DIR    emptied by a reset (default: /workspace, /tmp and /dev/shm)\n"
     "  --confined L  start only if these hold: caps,no-new-privs,seccomp,user,read-only\n"
-    "  --adopt ...   the harness runs already as the child PID; the descriptors of its socket and "
-    "of\n"
-    "                its first worker's pipes; VERSIONS is Python's and the harness's, as in "
-    "3.11.2/1\n";
+    "  --adopt ...   the first worker is there already, and others are asked for outside: the\n"
+    "                descriptors of the socket for that and of the worker's pipes; VERSIONS is\n"
+    "                Python's and the harness's, as in 3.11.2/1\n";
 
 namespace {
 
@@ -35,17 +34,16 @@ int number(std::string_view option, std::string_view text) {
 }
 
 Options::Adopted adopted(std::string_view list) {
-  std::array<int, 6> numbers{};
+  std::array<int, 5> numbers{};
   for (int& one : numbers) {
     const std::size_t comma = list.find(',');
-    if (comma == std::string_view::npos) throw Error("--adopt takes six numbers and versions");
+    if (comma == std::string_view::npos) throw Error("--adopt takes five numbers and versions");
     one = number("--adopt", list.substr(0, comma));
     list.remove_prefix(comma + 1);
   }
   const std::size_t slash = std::min(list.find('/'), list.size());
   return {numbers[0],
-          numbers[1],
-          {numbers[2], numbers[3], numbers[4], numbers[5]},
+          {numbers[1], numbers[2], numbers[3], numbers[4]},
           std::string(list.substr(0, slash)),
           std::string(list.substr(std::min(slash + 1, list.size())))};
 }

@@ -1,8 +1,6 @@
 // init/options.h: how hearth-init is told what to do.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <optional>
 #include <string>
@@ -17,9 +15,8 @@ struct Options {
   std::string workspace = "/workspace";  // where files from the host are put
   std::string confined;                  // what confinement.h shall check first
   std::vector<std::string> harness_command;
-  // Instead of a command: a harness that is there already, and the worker it has on the way.
+  // Instead of a command: a socket to whoever makes workers outside, and the first of them.
   struct Adopted {
-    pid_t harness_pid = 0;
     int control_fd = -1;
     std::array<int, 4> worker_fds{};  // stdout, stderr, emit: read ends; run: write end
     std::string python{};             // versions, of which a harness of our own would tell us

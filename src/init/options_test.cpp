@@ -30,6 +30,17 @@ TEST_CASE("hearth-init takes a descriptor, directories to wipe and the harness")
   CHECK(parse({"--", "x"}).wiped_directories.size() == 3);
 }
 
+TEST_CASE("hearth-init takes a first worker that is there, and whom to ask for others") {
+  const init::Options options = parse({"--host-fd", "5", "--adopt", "6,7,8,9,10,3.11.2/1"});
+  REQUIRE(options.adopted);
+  CHECK(options.adopted->control_fd == 6);
+  CHECK(options.adopted->worker_fds == std::array{7, 8, 9, 10});
+  CHECK(options.adopted->python == "3.11.2");
+  CHECK(options.adopted->harness_version == "1");
+  CHECK_THROWS_AS(parse({"--adopt", "6,7,8,9,3.11.2/1"}), Error);
+  CHECK_THROWS_AS(parse({"--adopt", "6,7,8,9,10,3.11.2/1", "--", "python3"}), Error);
+}
+
 TEST_CASE("hearth-init refuses what it does not understand") {
   for (const auto& words : std::vector<std::vector<std::string>>{{},
                                                                  {"--"},

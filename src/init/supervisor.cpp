@@ -43,7 +43,7 @@ Supervisor::Supervisor(const Options& options)
     : options_(options),
       host_(options.host_read_fd, options.host_write_fd),
       signals_(open_signals()),
-      harness_(options.adopted ? Harness(options.adopted->harness_pid, options.adopted->control_fd)
+      harness_(options.adopted ? Harness(options.adopted->control_fd)
                                : Harness(options.harness_command)) {
   if (options_.adopted) adopt(*options_.adopted);
   for (const std::string& path : options_.wiped_directories) wiped_.push_back(WipedDirectory(path));
@@ -51,7 +51,6 @@ Supervisor::Supervisor(const Options& options)
 
 void Supervisor::adopt(const Options::Adopted& adopted) {
   ready_ = wire::Ready{adopted.python, adopted.harness_version};
-  harness_limits_.emplace(adopted.harness_pid);
   preparing_ = Worker::adopt(adopted.worker_fds);
 }
 

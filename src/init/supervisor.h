@@ -88,7 +88,7 @@ class Supervisor {
   ProcessTable processes_;
   os::UniqueFd signals_;
   Harness harness_;
-  std::optional<InheritedLimits> harness_limits_;  // as they were before the first script
+  std::optional<InheritedLimits> harness_limits_;  // of one in here, before the first script
   InheritedLimits own_limits_{::getpid()};         // which whoever runs as our user can change, too
   std::vector<WipedDirectory> wiped_;
 

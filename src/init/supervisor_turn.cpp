@@ -28,12 +28,14 @@ class PreparationSink : public OutputSink {
   pid_t starting = 0;
   pid_t pid = 0;
   pid_t holder = 0;
+  std::string failure;
   void on_text(Stream /*stream*/, std::string_view /*bytes*/) override {}
   void on_malformed_record() override {}
   void on_record(std::string_view json) override try {
     wire::MemberReader members(json);
     const std::string type = members.string("type");
     if (type == "starting") starting = static_cast<pid_t>(members.count("pid"));
+    if (type == "prepare_failed") failure = members.string("message");
     if (type != "prepared") return;
     pid = static_cast<pid_t>(members.count("pid"));
     holder = static_cast<pid_t>(members.count("holder"));
@@ -135,7 +137,7 @@ void Supervisor::prepare_worker() try {
   if (++prepare_attempts_ > max_prepare_attempts)
     return give_up("no worker can be prepared: " +
                    (prepare_failure_.empty() ? "they end at once" : prepare_failure_));
-  if (harness_.alive() && !harness_limits_->hold_in(harness_.pid()))
+  if (harness_.pid() > 0 && !harness_limits_->hold_in(harness_.pid()))
     return give_up("a script has changed the limits or the priority of the harness");
   if (!own_limits_.hold_in(::getpid()))
     return give_up("a script has changed the limits or the priority of init");
@@ -152,6 +154,7 @@ void Supervisor::watch_preparation() {
   // One that was killed right after its word, and reaped before we read it, would never be missed:
   // its holder may keep its pipes open.
   const bool was_killed = preparing_->pid > 0 && ::kill(preparing_->pid, 0) != 0;
+  if (!sink.failure.empty()) prepare_failure_ = std::move(sink.failure);
   if (sink.pid > 0 && !was_killed) {
     preparing_->pid = sink.pid;
     preparing_->holder = sink.holder;
@@ -324,7 +327,7 @@ std::vector<pid_t> Supervisor::spared_pids() const {
     for (const pid_t pid : {worker ? worker->pid : 0, worker ? worker->holder : 0})
       if (pid > 0) spared.push_back(pid);
   };
-  if (harness_.alive()) spared.push_back(harness_.pid());
+  if (harness_.pid() > 0) spared.push_back(harness_.pid());
   if (reset_ != Reset::none) return spared;
   spare(prepared_);
   const bool interactive_turn = turn_ && turn_->interactive();

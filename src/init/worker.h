@@ -22,7 +22,7 @@ class Worker {
   // Of a worker that somebody else made: stdout, stderr, emit, run. They become ours.
   static Worker adopt(const std::array<int, 4>& near_ends);
 
-  pid_t pid = 0;  // 0 until it has said that it is prepared
+  pid_t pid = 0;  // 0 until it has said that it starts
   // A process that shares the worker's memory and sleeps in the kernel with every signal blocked.
   // While it lives, the worker's end does not have to take its memory apart, which is most of what
   // an end costs. 0 if there is none.

@@ -26,22 +26,25 @@ struct HearthSandboxSpec {
   void (*after_fork)();            // what Python has to do in a new process, before anything else
   std::int32_t own_pid_namespace;  // a descriptor: a second unshare works only after a return to it
   std::int32_t stream;             // the sandbox's end of its conversation with the host
+  std::int32_t control;            // init's end of the socket on which it asks for workers
   std::int32_t network;            // a namespace to be used again if it is as new, or -1
+  // Of one more worker for a sandbox that is there:
+  std::int32_t joined;         // a pidfd of its first process
+  std::int32_t gate;           // a socket to the host, who looks at it before it goes on
+  std::int32_t worker_fds[4];  // stdout, stderr, emit, run
 };
 
-enum HearthRole : std::int32_t { hearth_harness = 1, hearth_worker = 2 };
-
-// Who the caller is when hearth_serve returns 0.
+// What a new worker has to know.
 struct HearthSpawned {
-  HearthRole role;
-  std::int32_t fds[4];  // worker: stdout, stderr, emit and run; harness: its socket to init
+  std::int32_t fds[4];   // stdout, stderr, emit, run
+  std::int32_t between;  // its parent if that ends and leaves it to init, else 0
 };
 
-// Makes a sandbox for each request that comes (wire/spawn_request.h). In the zygote it returns only
-// when the host is gone, with -1. It returns 0 in each sandbox's first worker; and in its harness,
-// but there only when that has something to do: until then no line of Python runs in it, nor in the
-// zygote between two requests, so all of them share their memory. The sandbox's first process
-// becomes init and does not return; if it cannot, it says why on its stream.
+// Makes a sandbox, or one more worker for one, for each request that comes (wire/spawn_request.h).
+// In the zygote it returns only when the host is gone, with -1; in each worker it returns 0. No
+// line of Python runs in the zygote between two requests, so all share its memory. A sandbox's
+// first process becomes init and does not return; if it cannot, it says why on its stream. Why a
+// later worker cannot be made is told to init, on the worker's emit pipe.
 //
 // The rest of `spec` is filled in from each request.
 int hearth_serve(std::int32_t control, HearthSandboxSpec* spec, HearthSpawned* spawned);

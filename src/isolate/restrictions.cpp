@@ -37,6 +37,13 @@ constexpr Rights device_rights =
     LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | device_ioctl_right;
 constexpr Rights file_rights = LANDLOCK_ACCESS_FS_WRITE_FILE | truncate_right;
 
+constexpr int first_with_scopes = 6;
+
+int landlock_version() {
+  return static_cast<int>(
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION));
+}
+
 Rights known_rights(int version) {
   Rights rights = content_rights | device_rights;
   if (version < 3) rights &= ~truncate_right;
@@ -71,13 +78,12 @@ bool add_rules(int ruleset, const HearthSandboxSpec& spec, Rights known) {
 // not what it should be. Reading is not limited: all that can be seen is there to be read.
 bool restrict_files(const HearthSandboxSpec& spec) {
   if (spec.use_landlock == 0) return true;
-  const int version = static_cast<int>(
-      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION));
+  const int version = landlock_version();
   // Version 1 forbids every rename between directories.
   if (version < 2) return fail("use Landlock");
   const Rights known = known_rights(version);
-  const RulesetAttributes attributes{known, 0, scope_abstract_sockets | scope_signals};
-  const std::size_t size = version >= 6 ? sizeof attributes : sizeof(std::uint64_t);
+  const RulesetAttributes attributes{known, 0, scope_abstract_sockets};
+  const std::size_t size = version >= first_with_scopes ? sizeof attributes : sizeof(Rights);
   const int ruleset =
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, size, 0));
   if (ruleset < 0) return fail("make a Landlock ruleset");
@@ -85,6 +91,21 @@ bool restrict_files(const HearthSandboxSpec& spec) {
       add_rules(ruleset, spec, known) && ::syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
   ::close(ruleset);
   return restricted || fail("apply the Landlock ruleset");
+}
+
+// A worker's processes can stop or end each other, but neither init nor another worker. Beside the
+// pid namespace, which hides all processes but the sandbox's.
+bool restrict_signals(const HearthSandboxSpec& spec) {
+  if (spec.use_landlock == 0 || landlock_version() < first_with_scopes) return true;
+  // Moving files between directories is forbidden by every layer that does not allow it.
+  const RulesetAttributes attributes{LANDLOCK_ACCESS_FS_REFER, 0, scope_signals};
+  const int ruleset =
+      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
+  if (ruleset < 0) return fail("make a Landlock ruleset for signals");
+  const bool restricted = allow(ruleset, "/", LANDLOCK_ACCESS_FS_REFER) &&
+                          ::syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+  ::close(ruleset);
+  return restricted || fail("apply the Landlock ruleset for signals");
 }
 
 bool restrict_system_calls(const HearthSandboxSpec& spec) {

@@ -3,6 +3,8 @@
 
 #include "isolate/isolate.h"
 
+#include <initializer_list>
+
 namespace hearth::isolate {
 
 // Each step returns this: success, or false after fail() said what could not be done.
@@ -10,7 +12,11 @@ bool fail(const char* step);
 
 bool join_cgroups(const HearthSandboxSpec& spec);
 bool enter_network(const HearthSandboxSpec& spec);
+// Whatever else the zygote has open: its socket to the host, its namespace, the files of cgroups,
+// what tools keep. Before the forks, so that no process of the sandbox ever holds any of it.
+bool close_all_but(std::initializer_list<std::int32_t> kept);
 bool enter_namespaces();
+bool join_namespaces(const HearthSandboxSpec& spec);
 bool mount_scratch(const HearthSandboxSpec& spec);
 bool mount_proc();
 bool set_limits();
@@ -19,8 +25,17 @@ bool set_limits();
 void learn_untouched_network();
 
 bool become_sandbox_user(const HearthSandboxSpec& spec);
+bool join_sandbox_user(const HearthSandboxSpec& spec);  // closes `joined`
 bool drop_capabilities();
 bool restrict_files(const HearthSandboxSpec& spec);
 bool restrict_system_calls(const HearthSandboxSpec& spec);
+// In each worker, and not in init, who must be able to end those that came later, too.
+bool restrict_signals(const HearthSandboxSpec& spec);
+
+// The number of the new process, -1 if there is none; 0 in a new worker. When this returns to the
+// zygote, the sandbox is isolated and executes init, or has ended.
+int spawn_sandbox(const HearthSandboxSpec& spec, HearthSpawned& spawned);
+// The same for one more worker of a sandbox, but that the zygote does not wait.
+int spawn_later_worker(const HearthSandboxSpec& spec, HearthSpawned& spawned);
 
 }  // namespace hearth::isolate

@@ -22,6 +22,27 @@ bool enter_namespaces() {
   return ::sethostname(name, sizeof name - 1) == 0 || fail("set the host's name");
 }
 
+bool join_namespaces(const HearthSandboxSpec& spec) {
+  return ::setns(spec.joined,
+                 CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) == 0 ||
+         fail("join the sandbox's namespaces");
+}
+
+bool close_all_but(std::initializer_list<std::int32_t> kept) {
+  constexpr unsigned first_after_standard = 3;
+  unsigned first = first_after_standard;
+  while (true) {
+    unsigned next = ~0U;
+    for (const std::int32_t fd : kept)
+      if (const auto one = static_cast<unsigned>(fd); one >= first && one < next) next = one;
+    const unsigned last = next == ~0U ? next : next - 1;
+    if ((next > first && ::close_range(first, last, 0) != 0))
+      return fail("close what the zygote has open");
+    if (next == ~0U) return true;
+    first = next + 1;
+  }
+}
+
 bool set_limits() {
   struct Limit {
     __rlimit_resource_t resource;

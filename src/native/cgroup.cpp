@@ -157,8 +157,8 @@ std::unique_ptr<Cgroup> make_cgroup(const std::vector<fs::path>& parents, const 
 }
 
 CgroupLimits cgroup_limits(const blueprint::ResourceLimits& limits) {
-  // Init, the harness, the holder of a worker's memory and the process between two forks.
-  constexpr std::uint64_t own_processes = 4;
+  // Init, the holder of a worker's memory and the process between two forks.
+  constexpr std::uint64_t own_processes = 3;
   CgroupLimits result;
   result.memory_bytes = static_cast<std::uint64_t>(limits.memory_mb) << 20;
   if (limits.memory_swap_mb >= 0)

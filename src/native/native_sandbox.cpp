@@ -12,9 +12,11 @@ NativeSandbox::NativeSandbox(asio::any_io_executor executor, NativeSource& sourc
       source_(source),
       id_(std::move(id)),
       channel_(std::make_unique<DescriptorStream>(executor_, std::move(stream))),
+      worker_line_(executor_),
       parts_(std::move(parts)) {}
 
 NativeSandbox::~NativeSandbox() {
+  *self_ = nullptr;
   if (!parts_.pidfd) return;
   NativeSandbox::kill();  // no derived class is alive by now
   source_.bury(std::move(parts_));
@@ -44,6 +46,11 @@ Task<> NativeSandbox::set_limits(blueprint::ResourceLimits limits) {
   if (parts_.cgroup == nullptr) throw Error("without cgroups a sandbox cannot be limited");
   parts_.cgroup->set_limits(cgroup_limits(limits));
   co_return;
+}
+
+void NativeSandbox::serve_workers() {
+  worker_line_.await_request(
+      [this](WorkerRequest request) { source_.make_worker(*this, std::move(request)); });
 }
 
 Task<> NativeSandbox::probe() {

@@ -3,6 +3,7 @@
 
 #include "backend/sandbox.h"
 #include "native/native_source.h"
+#include "native/worker_line.h"
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -37,13 +38,22 @@ class NativeSandbox : public backend::Sandbox {
   // As the zygote's user namespace counts; 0 if it has none of its own.
   uid_t uid() const { return parts_.uid ? parts_.uid->uid() : 0; }
   const Cgroup* cgroup() const { return parts_.cgroup.get(); }
+  std::shared_ptr<Zygote> zygote() const { return parts_.zygote; }
+
+  WorkerLine& worker_line() { return worker_line_; }
+  // From now on workers are made for whom its init asks for.
+  void serve_workers();
+  // For who may come back when it is gone: null by then.
+  std::shared_ptr<NativeSandbox* const> handle() const { return self_; }
 
  private:
   asio::any_io_executor executor_;
   NativeSource& source_;
   std::string id_;
   SandboxChannel channel_;
+  WorkerLine worker_line_;
   NativeSource::Remains parts_;
+  std::shared_ptr<NativeSandbox*> self_ = std::make_shared<NativeSandbox*>(this);
 };
 
 }  // namespace hearth::native

@@ -64,15 +64,21 @@ os::UniqueFd network_of(int pidfd) {
   return pid_of(pidfd) > 0 ? std::move(network) : os::UniqueFd();
 }
 
-// In a thread of its own, and perhaps of a sandbox that ends meanwhile.
-Differences what_differs(int pidfd, const ExpectedPosture& expected) try {
-  const pid_t first = pid_of(pidfd);
-  Differences found = differences_of_sandbox(first, expected);
-  // Else it was perhaps another that had its number by then.
-  if (pid_of(pidfd) != first) found.emplace_back("it has ended");
+// `look` gets the number of a process that may end meanwhile: then it was perhaps another's.
+template <typename Look>
+Differences differences_seen(int pidfd, Look look) try {
+  const pid_t pid = pid_of(pidfd);
+  Differences found = look(pid);
+  if (pid_of(pidfd) != pid) found.emplace_back("it has ended");
   return found;
 } catch (const std::exception& error) {
   return {std::string("it cannot be looked at: ") + error.what()};
+}
+
+std::string in_words(const Differences& found) {
+  std::string words = "the sandbox is not what was asked for: ";
+  for (std::size_t i = 0; i < found.size(); ++i) words += (i == 0 ? "" : "; ") + found[i];
+  return words;
 }
 
 }  // namespace
@@ -163,20 +169,23 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   StreamPair stream = stream_pair();
   std::vector<os::UniqueFd> joining;
   if (parts.cgroup) joining = parts.cgroup->open_for_joining();
-  std::vector<int> fds{stream.theirs.get()};
   wire::SpawnRequest request = request_for(parts.uid ? parts.uid->uid() : 0);
   const os::UniqueFd network = zygote->take_network();
   request.has_network = network ? 1 : 0;
-  if (network) fds.push_back(network.get());
-  for (const os::UniqueFd& file : joining) fds.push_back(file.get());
   // Before its processes, so that nothing can fail between them and their owner.
   auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, random_id(),
                                                  std::move(stream.ours), std::move(parts));
+  os::UniqueFd worker_line = sandbox->worker_line().take_far_end();
+  std::vector<int> fds{stream.theirs.get(), worker_line.get()};
+  if (network) fds.push_back(network.get());
+  for (const os::UniqueFd& file : joining) fds.push_back(file.get());
   // Whoever loses interest meanwhile gets it all the same: what is forked must have an owner, or
   // its user and its cgroup would be free before it has ended.
-  sandbox->own(co_await shielded(zygote->fork_sandbox(request, fds, host_->ready_limit)));
+  sandbox->own(co_await shielded(zygote->fork(request, fds, host_->ready_limit)));
   sandbox->enter(Cgroup::Phase::preparing);
   stream.theirs.reset();
+  worker_line.reset();
+  sandbox->serve_workers();
   std::future<Differences> seen = look_at(*sandbox);
   try {
     co_await sandbox->channel().await_ready(host_->ready_limit);
@@ -218,7 +227,8 @@ std::future<Differences> NativeSource::look_at(const NativeSandbox& sandbox) {
   if (!handle) throw OsError("duplicate a descriptor");
   const auto look = std::make_shared<std::packaged_task<Differences()>>(
       [pidfd = std::move(handle), expected = expected_of(sandbox)] {
-        return what_differs(pidfd.get(), expected);
+        return differences_seen(
+            pidfd.get(), [&](pid_t first) { return differences_of_sandbox(first, expected); });
       });
   asio::post(observers_, [look] { (*look)(); });
   return look->get_future();
@@ -229,9 +239,59 @@ Task<> NativeSource::check_posture(const NativeSandbox& sandbox) {
   co_await on_worker(observers_, [](const std::stop_token&) {});
   const Differences found = seen.get();
   if (found.empty()) co_return;
-  std::string words = "the sandbox is not what was asked for: ";
-  for (std::size_t i = 0; i < found.size(); ++i) words += (i == 0 ? "" : "; ") + found[i];
-  throw SpawnError(words, {});
+  throw SpawnError(in_words(found), {});
+}
+
+void NativeSource::make_worker(NativeSandbox& sandbox, WorkerRequest request) {
+  if (is_closed_) return;
+  background_.start("make a worker", fork_worker(sandbox.handle(), std::move(request)));
+}
+
+Task<> NativeSource::fork_worker(std::shared_ptr<NativeSandbox* const> sandbox,
+                                 WorkerRequest wanted) {
+  std::string failure;
+  try {
+    if (*sandbox != nullptr) co_await let_worker_in(**sandbox, std::move(wanted.fds));
+  } catch (const Error& error) {
+    failure = error.what();
+  }
+  if (*sandbox == nullptr || pid_of((*sandbox)->pidfd()) == 0) co_return;
+  if (!failure.empty()) {
+    log::warning("a sandbox gets no worker", {{"sandbox", (*sandbox)->id()}, {"error", failure}});
+    (*sandbox)->worker_line().say_failed(wanted.number, failure);
+  }
+  (*sandbox)->serve_workers();
+}
+
+// The sandbox may be gone at any time; then so is the process that was to fork the worker.
+Task<> NativeSource::let_worker_in(const NativeSandbox& sandbox, std::vector<os::UniqueFd> ends) {
+  const std::shared_ptr<Zygote> zygote = sandbox.zygote();
+  const ExpectedPosture expected = expected_of(sandbox);
+  const os::UniqueFd first(::fcntl(sandbox.pidfd(), F_DUPFD_CLOEXEC, 0));
+  if (!first) throw OsError("duplicate a descriptor");
+  StreamPair gate = stream_pair();
+  wire::SpawnRequest request = request_for(sandbox.uid());
+  request.is_for_worker = 1;
+  std::vector<os::UniqueFd> joining;
+  if (sandbox.cgroup() != nullptr) joining = sandbox.cgroup()->open_for_joining();
+  std::vector<int> fds{first.get(), gate.theirs.get()};
+  for (const auto* more : {&ends, &joining})
+    for (const os::UniqueFd& fd : *more) fds.push_back(fd.get());
+  const os::UniqueFd entering = co_await shielded(zygote->fork(request, fds, host_->ready_limit));
+  // Init shall see the end of who has the others.
+  ends.clear();
+  gate.theirs.reset();
+  DescriptorStream stream(executor_, std::move(gate.ours));
+  std::array<char, 1> byte{};
+  // At its end before, it has told init why.
+  if (co_await stream.read_some(byte) == 0) co_return;
+  const Differences found = co_await on_worker(observers_, [&](const std::stop_token&) {
+    return differences_seen(entering.get(), [&](pid_t pid) {
+      return differences_of_newcomer(pid, pid_of(first.get()), expected);
+    });
+  });
+  if (!found.empty()) throw SpawnError(in_words(found), {});
+  co_await stream.write({byte.data(), byte.size()});
 }
 
 void NativeSource::bury(Remains remains) {

@@ -7,6 +7,7 @@
 #include "native/cgroup.h"
 #include "native/posture.h"
 #include "native/uid_range.h"
+#include "native/worker_line.h"
 #include "native/zygote.h"
 
 #include <boost/asio/steady_timer.hpp>
@@ -77,9 +78,11 @@ class NativeSource : public backend::SandboxSource {
   };
   void bury(Remains remains);
 
-  // Throws SpawnError if the kernel says that it is not what was asked for. The sandbox must
-  // outlive the task.
+  // Throws SpawnError if the kernel says that it is not what was asked for.
   Task<> check_posture(const NativeSandbox& sandbox);
+
+  // Has its zygote fork it into the sandbox, looks at what came of that, and tells its init.
+  void make_worker(NativeSandbox& sandbox, WorkerRequest request);
 
  private:
   class Spawning;  // one that close() waits for
@@ -89,6 +92,8 @@ class NativeSource : public backend::SandboxSource {
   wire::SpawnRequest request_for(uid_t uid) const;
   ExpectedPosture expected_of(const NativeSandbox& sandbox) const;
   std::future<Differences> look_at(const NativeSandbox& sandbox);
+  Task<> fork_worker(std::shared_ptr<NativeSandbox* const> sandbox, WorkerRequest request);
+  Task<> let_worker_in(const NativeSandbox& sandbox, std::vector<os::UniqueFd> ends);
 
   asio::any_io_executor executor_;
   std::shared_ptr<const NativeHost> host_;

@@ -235,17 +235,31 @@ Differences differences(const ObservedProcess& observed, const ExpectedPosture& 
   return comparison.take();
 }
 
+namespace {
+
+// All see the same mounts if they are in the same namespaces, and that is cheaper to compare.
+Differences differences_of_member(pid_t pid, const ObservedProcess& init,
+                                  const ExpectedPosture& expected) {
+  const ObservedProcess member = observe_process(pid, Mounts::skip);
+  Differences found = differences(member, expected);
+  if (member.namespaces != init.namespaces)
+    found.push_back("process " + std::to_string(pid) + ": it is in other namespaces than init");
+  return found;
+}
+
+}  // namespace
+
 Differences differences_of_sandbox(pid_t first, const ExpectedPosture& expected) {
   const ObservedProcess init = observe_process(first);
   Differences found = differences(init, expected);
-  for (const pid_t pid : children_of(first)) {
-    // All see the same mounts if they are in the same namespaces, and that is cheaper to compare.
-    const ObservedProcess child = observe_process(pid, Mounts::skip);
-    for (std::string& one : differences(child, expected)) found.push_back(std::move(one));
-    if (child.namespaces != init.namespaces)
-      found.push_back("process " + std::to_string(pid) + ": it is in other namespaces than init");
-  }
+  for (const pid_t pid : children_of(first))
+    for (std::string& one : differences_of_member(pid, init, expected))
+      found.push_back(std::move(one));
   return found;
+}
+
+Differences differences_of_newcomer(pid_t pid, pid_t first, const ExpectedPosture& expected) {
+  return differences_of_member(pid, observe_process(first, Mounts::skip), expected);
 }
 
 }  // namespace hearth::native

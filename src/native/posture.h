@@ -42,5 +42,7 @@ Differences differences(const ObservedProcess& observed, const ExpectedPosture& 
 
 // The first process and all that it has, read and compared.
 Differences differences_of_sandbox(pid_t first, const ExpectedPosture& expected);
+// One that has just come into the sandbox of `first`.
+Differences differences_of_newcomer(pid_t pid, pid_t first, const ExpectedPosture& expected);
 
 }  // namespace hearth::native

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "channel/sandbox_channel.h"
+#include "os/packet.h"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -27,7 +28,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t max_packet_bytes = std::size_t{128} << 10;
-constexpr std::size_t max_fds = 8;
 constexpr std::size_t max_last_words_bytes = std::size_t{16} << 10;
 
 struct Pair {
@@ -92,38 +92,6 @@ pid_t start_launcher(const backend::Programs& programs, const LaunchPlan& plan, 
   ::posix_spawnattr_destroy(&attributes);
   if (error != 0) throw OsError("start " + program, error);
   return pid;
-}
-
-// False when nobody is there to receive it.
-bool send_packet(int socket, std::string_view text, const std::vector<int>& fds) {
-  iovec content{const_cast<char*>(text.data()), text.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(max_fds * sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &content;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-  std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
-  // One request at a time is on its way, so there is always room.
-  if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return true;
-  if (errno == EPIPE || errno == ECONNRESET) return false;
-  throw OsError("ask the zygote for a sandbox");
-}
-
-os::UniqueFd descriptor_in(msghdr& message) {
-  os::UniqueFd found;
-  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
-       header = CMSG_NXTHDR(&message, header)) {
-    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    found.reset(fd);
-  }
-  return found;
 }
 
 std::string string_in(const json::object& message, std::string_view key) {
@@ -211,32 +179,23 @@ Task<> Zygote::ready() {
 }
 
 Task<Zygote::Reply> Zygote::receive() {
-  static std::array<char, max_packet_bytes> packet;  // all zygotes live on one loop
+  static std::array<char, max_packet_bytes> buffer;  // all zygotes live on one loop
   while (true) {
-    iovec content{packet.data(), packet.size()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(max_fds * sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &content;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    const ssize_t size = ::recvmsg(control_.native_handle(), &message, MSG_CMSG_CLOEXEC);
-    if (size >= 0)
-      co_return Reply{std::string(packet.data(), static_cast<std::size_t>(size)),
-                      descriptor_in(message)};
-    if (errno == ECONNRESET) co_return Reply{};
-    if (errno != EAGAIN && errno != EINTR) throw OsError("hear from the zygote");
+    if (std::optional<os::Packet> packet = os::receive_packet(control_.native_handle(), buffer))
+      co_return Reply{std::string(packet->text),
+                      packet->fds.empty() ? os::UniqueFd() : std::move(packet->fds.front())};
     co_await control_.async_wait(control_.wait_read, asio::use_awaitable);
   }
 }
 
-Task<os::UniqueFd> Zygote::fork_sandbox(wire::SpawnRequest request, const std::vector<int>& fds,
-                                        std::chrono::milliseconds limit) {
+Task<os::UniqueFd> Zygote::fork(wire::SpawnRequest request, const std::vector<int>& fds,
+                                std::chrono::milliseconds limit) {
   const Mutex::Lock lock = co_await one_request_.lock();
   const Watchdog watchdog(*this, limit);
   request.number = ++requests_;
   const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);
-  if (!alive() || !send_packet(control_.native_handle(), bytes, fds)) fail_as_ended();
+  // One request at a time is on its way, so there is always room.
+  if (!alive() || !os::send_packet(control_.native_handle(), bytes, fds)) fail_as_ended();
   Forked forked;
   try {
     forked = co_await answer_to(request.number);
@@ -245,7 +204,7 @@ Task<os::UniqueFd> Zygote::fork_sandbox(wire::SpawnRequest request, const std::v
     throw;
   }
   if (forked.pidfd) co_return std::move(forked.pidfd);
-  throw SpawnError(std::string("make a sandbox: ") + std::strerror(forked.error), {});
+  throw SpawnError(std::string("fork from the zygote: ") + std::strerror(forked.error), {});
 }
 
 Task<Zygote::Forked> Zygote::answer_to(std::uint64_t request) {
@@ -257,7 +216,7 @@ Task<Zygote::Forked> Zygote::answer_to(std::uint64_t request) {
   if (answer.number != request) throw SpawnError("the zygote made no sense", {});
   // The kernel drops what there is no room for.
   if (answer.error == 0 && !reply.fd)
-    throw SpawnError("a sandbox was made, but no descriptor was left to hold it by", {});
+    throw SpawnError("a process was made, but no descriptor was left to hold it by", {});
   co_return Forked{std::move(reply.fd), static_cast<int>(answer.error)};
 }
 

@@ -37,11 +37,12 @@ class Zygote {
   // launcher or the harness said.
   Task<> ready();
 
-  // A pidfd of the sandbox's first process. `fds`: as the request wants them. They must stay open
-  // until this returns. Throws SpawnError. If it then is not certain that nothing was forked, the
-  // zygote is ended: that would have no owner. So it is if it has not answered within `limit`.
-  Task<os::UniqueFd> fork_sandbox(wire::SpawnRequest request, const std::vector<int>& fds,
-                                  std::chrono::milliseconds limit);
+  // A pidfd of the sandbox's first process, or of one that brings a worker into it. `fds`: as the
+  // request wants them. They must stay open until this returns. Throws SpawnError. If it then is
+  // not certain that nothing was forked, the zygote is ended: that would have no owner. So it is if
+  // it has not answered within `limit`.
+  Task<os::UniqueFd> fork(wire::SpawnRequest request, const std::vector<int>& fds,
+                          std::chrono::milliseconds limit);
 
   bool alive() const;
   // Kills it now, whoever still holds this.

@@ -6,8 +6,10 @@
 
 namespace hearth::wire {
 
-// Comes with descriptors: the sandbox's stream, perhaps a network namespace that another sandbox of
-// this zygote had, then what it joins its cgroups by.
+// Comes with descriptors. For a sandbox: its stream, init's socket to whoever makes its workers,
+// perhaps a network namespace that another sandbox of this zygote had. For one more worker of a
+// sandbox: a pidfd of its first process, a socket, then the worker's stdout, stderr, emit and run.
+// In both cases follows what they join their cgroups by.
 struct SpawnRequest {
   std::uint64_t number;
   std::uint32_t uid;
@@ -18,13 +20,16 @@ struct SpawnRequest {
   std::uint64_t scratch_inodes;
   std::uint32_t use_landlock;
   std::uint32_t has_network;
+  std::uint64_t is_for_worker;
 };
 
 struct SpawnReply {
   std::uint64_t number;  // of the request
-  std::int64_t error;    // 0: a pidfd of the sandbox's first process comes with it
+  // 0: with it comes a pidfd of the sandbox's first process; or of one that becomes part of the
+  // sandbox, says so by a byte on its socket, waits there for another, forks the worker and ends.
+  std::int64_t error;
 };
 
-inline constexpr std::uint64_t max_spawn_descriptors = 8;
+inline constexpr std::uint64_t max_spawn_descriptors = 12;
 
 }  // namespace hearth::wire

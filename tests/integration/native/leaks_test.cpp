@@ -158,7 +158,7 @@ TEST_CASE("spawns that fail leave nothing") {
   const Counts before;
   {
     blueprint::SandboxConfig config;
-    config.resource_limits.pids_limit = -3;
+    config.resource_limits.pids_limit = -2;
     NativeSandboxes sandboxes(config);
     for (int round = 0; round < 10; ++round) CHECK_THROWS_AS(sandboxes.spawn(), SpawnError);
   }

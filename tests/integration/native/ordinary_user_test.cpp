@@ -118,6 +118,10 @@ TEST_CASE("run by an ordinary user, a sandbox's surroundings are the same") {
   check_as_nobody("--source-file=*surroundings_test*");
 }
 
+TEST_CASE("run by an ordinary user, later workers are as the first") {
+  check_as_nobody("--source-file=*later_workers_test*");
+}
+
 TEST_CASE("run by an ordinary user, the seccomp list holds") {
   check_as_nobody("--source-file=*system_calls_test*");
 }

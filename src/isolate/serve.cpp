@@ -1,0 +1,166 @@
+// The zygote's loop: a request, a new process, an answer.
+#include "isolate/isolate.h"
+#include "isolate/steps.h"
+#include "wire/spawn_request.h"
+
+#include <signal.h>
+#include <sys/rseq.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace hearth::isolate {
+namespace {
+
+// Where libc lets the kernel write on which processor a thread runs. A process that shares
+// another's memory has no such place, nor have those it forks, but libc would go on reading there.
+// Others have theirs already.
+void remember_processor_number() {
+  if (__rseq_size == 0) return;
+  constexpr std::uint32_t smallest_area = 32;
+  char* area = static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset;
+  const std::uint32_t size = __rseq_size < smallest_area ? smallest_area : __rseq_size;
+  // If it fails, libc has to know: it then asks the kernel each time.
+  constexpr std::uint32_t registration_failed = -2;
+  if (::syscall(SYS_rseq, area, size, 0, RSEQ_SIG) != 0 && errno != EBUSY)
+    reinterpret_cast<struct rseq*>(area)->cpu_id = registration_failed;
+}
+
+volatile std::sig_atomic_t somebody_ended = 1;
+void note_end(int /*signal*/) { somebody_ended = 1; }
+
+// Until `forget_ended`, the number of a sandbox that could not be isolated stays its own.
+void keep_ended() {
+  somebody_ended = 0;
+  ::signal(SIGCHLD, note_end);
+}
+
+// The kernel looks at every child to find those that have ended, and there may be thousands.
+void forget_ended() {
+  ::signal(SIGCHLD, SIG_IGN);
+  while (somebody_ended != 0 && ::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
+constexpr std::size_t descriptor_space =
+    CMSG_SPACE(wire::max_spawn_descriptors * sizeof(std::int32_t));
+
+struct Request {
+  wire::SpawnRequest values;
+  std::int32_t fds[wire::max_spawn_descriptors];
+  std::size_t fd_count;
+};
+
+// False when the host is gone.
+bool receive(int control, Request& request) {
+  request = {};
+  iovec content{&request.values, sizeof request.values};
+  alignas(cmsghdr) char space[descriptor_space];
+  msghdr message{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  message.msg_control = space;
+  message.msg_controllen = sizeof space;
+  ssize_t size = -1;
+  while ((size = ::recvmsg(control, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  }
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (size > 0 && header != nullptr && header->cmsg_type == SCM_RIGHTS) {
+    request.fd_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(std::int32_t);
+    std::memcpy(request.fds, CMSG_DATA(header), request.fd_count * sizeof(std::int32_t));
+  }
+  return size > 0;
+}
+
+// False if there is a sandbox now that nobody could hold.
+bool answer(int control, std::uint64_t number, int pid) {
+  const int pidfd = pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1;
+  if (pid > 0 && pidfd < 0) return false;
+  wire::SpawnReply reply{number, pidfd < 0 ? errno : 0};
+  iovec content{&reply, sizeof reply};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof pidfd)] = {};
+  msghdr message{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  if (pidfd >= 0) {
+    message.msg_control = space;
+    message.msg_controllen = sizeof space;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof pidfd);
+    std::memcpy(CMSG_DATA(header), &pidfd, sizeof pidfd);
+  }
+  // If the host is gone, the next receive says so.
+  ::sendmsg(control, &message, MSG_NOSIGNAL);
+  if (pidfd >= 0) ::close(pidfd);
+  return true;
+}
+
+void fill_in(HearthSandboxSpec& spec, const Request& request) {
+  spec.uid = request.values.uid;
+  spec.gid = request.values.gid;
+  spec.workspace_bytes = request.values.workspace_bytes;
+  spec.workspace_inodes = request.values.workspace_inodes;
+  spec.scratch_bytes = request.values.scratch_bytes;
+  spec.scratch_inodes = request.values.scratch_inodes;
+  spec.use_landlock = request.values.use_landlock;
+  const std::int32_t* next = request.fds;
+  if (request.values.is_for_worker != 0) {
+    spec.joined = *next++;
+    spec.gate = *next++;
+    for (std::int32_t& fd : spec.worker_fds) fd = *next++;
+  } else {
+    spec.stream = *next++;
+    spec.control = *next++;
+    spec.network = request.values.has_network != 0 ? *next++ : -1;
+  }
+  spec.cgroup_fds = next;
+  spec.cgroup_count = request.fd_count - static_cast<std::size_t>(next - request.fds);
+}
+
+// Descriptors may be lost on the way if the zygote has no room for them.
+bool is_whole(const Request& request) {
+  if (request.values.is_for_worker != 0) return request.fd_count >= 6;
+  return request.fd_count >= (request.values.has_network != 0 ? 3 : 2);
+}
+
+}  // namespace
+}  // namespace hearth::isolate
+
+using namespace hearth::isolate;
+
+extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t control,
+                                                                   HearthSandboxSpec* spec,
+                                                                   HearthSpawned* spawned) {
+  // Whoever ends is nobody's business here: the host holds a pidfd.
+  forget_ended();
+  learn_untouched_network();
+  Request request;
+  while (receive(control, request)) {
+    keep_ended();
+    errno = EPROTO;
+    int pid = -1;
+    if (is_whole(request)) {
+      fill_in(*spec, request);
+      pid = request.values.is_for_worker != 0 ? spawn_later_worker(*spec, *spawned)
+                                              : spawn_sandbox(*spec, *spawned);
+      if (pid == 0) {
+        remember_processor_number();
+        // Here and not in Python, where a thread of a tool that wants the lock stops it before.
+        spec->after_fork();
+        return 0;
+      }
+    }
+    // Everything in this pid namespace ends with its first process, which is this one.
+    if (!answer(control, request.values.number, pid)) return -1;
+    forget_ended();
+    for (std::size_t i = 0; i < request.fd_count; ++i) ::close(request.fds[i]);
+  }
+  return -1;
+}

@@ -1,0 +1,87 @@
+#include "native/worker_line.h"
+
+#include "os/packet.h"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/io_context.hpp>
+
+#include <fcntl.h>
+
+#include <array>
+
+using namespace hearth;
+using native::WorkerLine;
+using native::WorkerRequest;
+
+namespace {
+
+struct Fixture {
+  boost::asio::io_context loop{1};
+  std::optional<WorkerLine> line{std::in_place, loop.get_executor()};
+  os::UniqueFd init = line->take_far_end();
+  os::UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+  std::vector<std::uint64_t> asked;
+
+  Fixture() {
+    line->await_request([this](const WorkerRequest& request) {
+      CHECK(request.fds.size() == 4);
+      asked.push_back(request.number);
+    });
+  }
+  void send(std::string_view text, std::size_t fds) {
+    os::send_packet(init.get(), text, std::vector<int>(fds, null.get()));
+  }
+  void run() {
+    loop.restart();
+    loop.poll();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a request for a worker arrives with its descriptors, one at a time") {
+  Fixture f;
+  f.send(R"({"type":"prepare","number":7})", 4);
+  f.send(R"({"type":"prepare","number":8})", 4);
+  f.run();
+  CHECK(f.asked == std::vector<std::uint64_t>{7});
+}
+
+TEST_CASE("what is no request for a worker is none") {
+  for (const auto& [text, fds] : std::vector<std::pair<std::string, std::size_t>>{
+           {R"({"type":"prepare","number":7})", 3},
+           {R"({"type":"prepare","number":7})", 0},
+           {R"({"type":"other","number":7})", 4},
+           {R"({"type":"prepare","number":-1})", 4},
+           {R"({"type":"prepare"})", 4},
+           {R"({"type":"prepare","number":7,"more":1})", 4},
+           {"nonsense", 4},
+           {R"({"type":"prepare","number":7})" + std::string(1000, ' '), 4}}) {
+    CAPTURE(text);
+    Fixture f;
+    f.send(text, fds);
+    f.run();
+    CHECK(f.asked.empty());
+  }
+}
+
+TEST_CASE("init hears why it gets no worker") {
+  Fixture f;
+  f.line->say_failed(7, "no \"room\"");
+  std::array<char, 256> buffer{};
+  const auto packet = os::receive_packet(f.init.get(), buffer);
+  REQUIRE(packet);
+  CHECK(packet->text == R"({"type":"prepare_failed","number":7,"message":"no \"room\""})");
+  // Nobody hears it.
+  f.init.reset();
+  f.line->say_failed(8, "too late");
+}
+
+TEST_CASE("a request that came before the line was gone is not served") {
+  Fixture f;
+  f.send(R"({"type":"prepare","number":7})", 4);
+  f.line.reset();
+  f.run();
+  CHECK(f.asked.empty());
+}
