@@ -166,15 +166,15 @@ void add_options(CLI::App& command, BenchOptions& options) {
       ->capture_default_str();
   CLI::Option* turns =
       command.add_option("-t,--turns", options.load.turns, "Of all clients together")
-          ->check(CLI::PositiveNumber)
+          ->check(CLI::Range(1, 1'000'000'000))
           ->capture_default_str();
   command.add_option("-d,--duration", options.duration_seconds, "For so long, however many turns")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(0.001, 86'400.0))
       ->excludes(turns);
   command.add_option("--think", options.think_ms, "What a client waits between two turns")
       ->type_name("MILLISECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 3'600'000));
   command.add_option("--pool-size", options.pool_size, "Instead of the blueprint's")
       ->check(CLI::Range(0, 100'000));
   command
@@ -184,7 +184,7 @@ void add_options(CLI::App& command, BenchOptions& options) {
   command
       .add_option("--max-uses", options.max_uses,
                   "Leases of one sandbox (default: 1, of containers 50)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1'000'000'000));
   add_backend_option(command, options.run);
   command.add_flag("--json", options.as_json, "One line for programs; times in microseconds");
   command.add_flag("--allow-degraded", options.run.allow_degraded,

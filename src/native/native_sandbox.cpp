@@ -2,9 +2,22 @@
 
 #include "native/pidfd.h"
 
+#include <fcntl.h>
+
+#include <string>
 #include <utility>
 
 namespace hearth::native {
+namespace {
+
+// None if the sandbox has ended: then its number may be another's by now.
+os::UniqueFd network_of(int pidfd) {
+  const std::string path = "/proc/" + std::to_string(pid_of(pidfd)) + "/ns/net";
+  os::UniqueFd network(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return pid_of(pidfd) > 0 ? std::move(network) : os::UniqueFd();
+}
+
+}  // namespace
 
 NativeSandbox::NativeSandbox(asio::any_io_executor executor, NativeSource& source, std::string id,
                              os::UniqueFd stream, NativeSource::Remains parts)
@@ -24,6 +37,8 @@ NativeSandbox::~NativeSandbox() {
 
 // The kernel ends a pid namespace with its first process, whatever the others are doing.
 void NativeSandbox::kill() {
+  // Now and not before: each descriptor counts where thousands are idle.
+  if (!parts_.network) parts_.network = network_of(parts_.pidfd.get());
   kill_process(parts_.pidfd.get());
   enter(Cgroup::Phase::ending);
 }

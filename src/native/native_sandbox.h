@@ -32,8 +32,6 @@ class NativeSandbox : public backend::Sandbox {
   Task<> probe() override;
 
   void enter(Cgroup::Phase phase);
-  // For another sandbox, when this one has ended.
-  void keep_network(os::UniqueFd network) { parts_.network = std::move(network); }
   int pidfd() const { return parts_.pidfd.get(); }
   // As the zygote's user namespace counts; 0 if it has none of its own.
   uid_t uid() const { return parts_.uid ? parts_.uid->uid() : 0; }

@@ -57,13 +57,6 @@ Task<> wait_and_clear(NativeSource::Remains remains) {
   if (remains.network) remains.zygote->keep_network(std::move(remains.network));
 }
 
-// None if the sandbox has ended: then its number may be another's by now.
-os::UniqueFd network_of(int pidfd) {
-  const std::string path = "/proc/" + std::to_string(pid_of(pidfd)) + "/ns/net";
-  os::UniqueFd network(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return pid_of(pidfd) > 0 ? std::move(network) : os::UniqueFd();
-}
-
 // `look` gets the number of a process that may end meanwhile: then it was perhaps another's.
 template <typename Look>
 Differences differences_seen(int pidfd, Look look) try {
@@ -199,7 +192,6 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   // While it made itself ready it may have had a file of Python's open.
   if (!seen.get().empty()) co_await check_posture(*sandbox);
   if (is_stopped_) throw SpawnError("the source was closed", {});
-  sandbox->keep_network(network_of(sandbox->pidfd()));
   sandbox->enter(Cgroup::Phase::ready);
   co_return sandbox;
 }

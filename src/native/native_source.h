@@ -73,7 +73,7 @@ class NativeSource : public backend::SandboxSource {
     os::UniqueFd pidfd;
     CgroupTree::Lease cgroup{nullptr, {}};
     std::optional<UidPool::Lease> uid;
-    os::UniqueFd network;  // a namespace
+    os::UniqueFd network;  // a namespace, for another sandbox
     std::shared_ptr<Zygote> zygote;
   };
   void bury(Remains remains);
