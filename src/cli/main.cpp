@@ -10,9 +10,13 @@
 
 #include <cstdio>
 #include <exception>
+#include <iostream>
 
-int main(int argc, char** argv) {
-  namespace exit_code = hearth::cli::exit_code;
+namespace {
+
+namespace exit_code = hearth::cli::exit_code;
+
+int run_command_line(int argc, char** argv) {
   CLI::App app("Runs code written by language models in warm, hardened sandboxes.", "hearth");
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   int result = exit_code::ok;
@@ -34,4 +38,19 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "hearth: %s\n", error.what());
     return exit_code::failure;
   }
+}
+
+// What was not written, to a full disk for instance, nobody has been told: that is no success.
+bool output_is_written() {
+  std::cout.flush();
+  return std::cout.good() && std::fflush(stdout) == 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int result = run_command_line(argc, argv);
+  if (output_is_written()) return result;
+  std::fputs("hearth: standard output cannot be written to, and what it was for is lost\n", stderr);
+  return result == exit_code::ok ? exit_code::failure : result;
 }

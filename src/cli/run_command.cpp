@@ -38,7 +38,7 @@ sandbox is the blueprint `default` of the configuration (--config, $HEARTH_CONFI
 Exit code: 0 ok, 1 the script failed, 2 bad usage or configuration, 3 sandboxes cannot be made on
 this machine (`hearth doctor` says why), 124 time-out, 130 interrupted, 137 killed for its memory,
 128 and the signal's number for any other it died of. Of several files, the first that is not 0;
-with --interactive, the last step's.)";
+with --interactive, the last step's. 1 instead of 0 if standard output could not be written to.)";
 
 // All of them before anything is started: one that is not there is found at once, and whoever is
 // still typing can be interrupted.

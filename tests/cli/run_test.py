@@ -61,6 +61,24 @@ class Run(unittest.TestCase):
             done = self.run_hearth("-q", *options, script=script)
             self.assertEqual(done.returncode, code, (script, done.stderr))
 
+    def test_output_that_cannot_be_written_is_no_success(self):
+        for options, script, code in (([], "print(1)", 1), (["--json"], "pass", 1), ([], "import os; os._exit(3)", 1)):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run(
+                    [HEARTH, "run", *options],
+                    input=script,
+                    stdout=full,
+                    stderr=subprocess.PIPE,
+                    universal_newlines=True,
+                    timeout=PATIENCE_SECONDS,
+                )
+            self.assertEqual(done.returncode, code, (script, done.stderr))
+            told = "standard output cannot be written to" in done.stderr
+            self.assertEqual(told, "_exit" not in script, done.stderr)  # nothing was printed there
+        with open("/dev/full", "w") as full:
+            code = subprocess.call([HEARTH, "--help"], stdout=full, stderr=subprocess.DEVNULL)
+        self.assertEqual(code, 1)
+
     def test_bad_usage_and_configuration_are_2(self):
         for arguments in (["nothing.py"], ["--memory", "much", "a"], ["--mount", "x", "a"], ["--bogus"], ["-s", "nope"]):
             done = self.run_hearth(*arguments, script="1")
