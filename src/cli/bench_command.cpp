@@ -16,7 +16,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <exception>
@@ -44,14 +43,6 @@ struct BenchOptions {
   std::optional<std::uint64_t> max_uses{};
   bool as_json = false;
 };
-
-// Each sandbox needs a few.
-void allow_many_descriptors() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 RunPlan plan_for(const BenchOptions& options, const settings::Environment& environment) {
   RunPlan plan = make_run_plan(options.run, environment, python_versions(options.run));

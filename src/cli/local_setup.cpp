@@ -11,6 +11,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -77,6 +78,13 @@ void add_backend_option(CLI::App& command, RunOptions& options) {
       .add_option("--backend", options.backend,
                   "What makes the sandboxes, instead of the configuration's pool.backend")
       ->check(CLI::IsMember({"native", "docker"}));
+}
+
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::string read_script(const std::string& file) {

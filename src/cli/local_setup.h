@@ -33,6 +33,9 @@ void add_backend_option(CLI::App& command, RunOptions& options);
 // configuration or machine causes, and returns the exit code; otherwise throws it again.
 int complain_about_current_exception();
 
+// As many as this process may have at most: each sandbox needs a few.
+void allow_many_descriptors();
+
 // A script named on the command line; - is standard input.
 std::string read_script(const std::string& file);
 

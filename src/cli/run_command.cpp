@@ -143,6 +143,7 @@ int run(const RunOptions& options, const settings::Environment& environment) {
                                      {.with_colours = wants_colours(STDERR_FILENO, environment),
                                       .quiet = options.quiet || options.interactive,
                                       .in_steps = options.interactive});
+  allow_many_descriptors();
   asio::io_context loop(1);
   RunSession session(loop.get_executor(), plan, options, environment, *output);
   const std::string history =

@@ -40,11 +40,30 @@ void keep_ended() {
   ::signal(SIGCHLD, note_end);
 }
 
+// Who was sent into sandboxes and may not be forgotten yet. A sandbox cannot end before they are.
+constexpr std::size_t most_newcomers = 64;
+int newcomers[most_newcomers];
+std::size_t newcomer_count = 0;
+
+void remember_newcomer(int pid) {
+  if (newcomer_count < most_newcomers) newcomers[newcomer_count++] = pid;
+}
+
+// By their numbers: the signal of one that ends right now may be lost with its handler.
+void forget_newcomers() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < newcomer_count; ++i)
+    if (::waitpid(newcomers[i], nullptr, WNOHANG) == 0) newcomers[kept++] = newcomers[i];
+  newcomer_count = kept;
+}
+
 // The kernel looks at every child to find those that have ended, and there may be thousands.
 void forget_ended() {
+  const bool may_have_lost_one = newcomer_count == most_newcomers;
   ::signal(SIGCHLD, SIG_IGN);
-  while (somebody_ended != 0 && ::waitpid(-1, nullptr, WNOHANG) > 0) {
+  while ((somebody_ended != 0 || may_have_lost_one) && ::waitpid(-1, nullptr, WNOHANG) > 0) {
   }
+  forget_newcomers();
 }
 
 constexpr std::size_t descriptor_space =
@@ -77,11 +96,7 @@ bool receive(int control, Request& request) {
   return size > 0;
 }
 
-// False if there is a sandbox now that nobody could hold.
-bool answer(int control, std::uint64_t number, int pid) {
-  const int pidfd = pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1;
-  if (pid > 0 && pidfd < 0) return false;
-  wire::SpawnReply reply{number, pidfd < 0 ? errno : 0};
+bool send_reply(int control, wire::SpawnReply reply, int pidfd) {
   iovec content{&reply, sizeof reply};
   alignas(cmsghdr) char space[CMSG_SPACE(sizeof pidfd)] = {};
   msghdr message{};
@@ -96,9 +111,25 @@ bool answer(int control, std::uint64_t number, int pid) {
     header->cmsg_len = CMSG_LEN(sizeof pidfd);
     std::memcpy(CMSG_DATA(header), &pidfd, sizeof pidfd);
   }
-  // If the host is gone, the next receive says so.
-  ::sendmsg(control, &message, MSG_NOSIGNAL);
-  if (pidfd >= 0) ::close(pidfd);
+  return ::sendmsg(control, &message, MSG_NOSIGNAL) >= 0;
+}
+
+// False if there is a process now that nobody could hold.
+bool answer(int control, std::uint64_t number, int pid) {
+  if (pid <= 0) {
+    send_reply(control, {number, errno}, -1);
+    return true;
+  }
+  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (pidfd < 0) return false;
+  if (!send_reply(control, {number, 0}, pidfd)) {
+    // The kernel limits how many descriptors of one user are on their way, and in a machine without
+    // root scripts are that user, too. If the host is gone instead, the next receive says so.
+    const int error = errno;
+    ::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0);
+    send_reply(control, {number, error}, -1);
+  }
+  ::close(pidfd);
   return true;
 }
 
@@ -157,6 +188,7 @@ extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t 
         return 0;
       }
     }
+    if (request.values.is_for_worker != 0 && pid > 0) remember_newcomer(pid);
     // Everything in this pid namespace ends with its first process, which is this one.
     if (!answer(control, request.values.number, pid)) return -1;
     forget_ended();

@@ -19,7 +19,12 @@ bool enter_namespaces();
 bool join_namespaces(const HearthSandboxSpec& spec);
 bool mount_scratch(const HearthSandboxSpec& spec);
 bool mount_proc();
+// Where all run as one user, the kernel lets none of them send descriptors while more than that
+// are on their way, so a script must not be able to reach init's limit.
+inline constexpr std::uint64_t worker_files = 1024;
+inline constexpr std::uint64_t init_files = 4096;
 bool set_limits();
+bool limit_files(std::uint64_t most);  // for good, of a worker or of init
 
 // In the zygote, once: what a new network says of itself, with which others are compared.
 void learn_untouched_network();

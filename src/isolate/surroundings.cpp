@@ -43,17 +43,25 @@ bool close_all_but(std::initializer_list<std::int32_t> kept) {
   }
 }
 
+bool limit_files(std::uint64_t most) {
+  const rlimit limit{most, most};
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 || fail("limit open files");
+}
+
 bool set_limits() {
   struct Limit {
     __rlimit_resource_t resource;
     rlim_t most;
   };
+  // More for init, for a while.
+  const rlimit files{worker_files, init_files};
+  if (::setrlimit(RLIMIT_NOFILE, &files) != 0) return fail("limit open files");
   // Processes are counted by the cgroup: RLIMIT_NPROC is per user, and not per sandbox.
   const Limit limits[] = {
       {RLIMIT_CORE, 0},  // core_pattern may be a program of the host
-      {RLIMIT_NOFILE, 1024}, {RLIMIT_MEMLOCK, 64 << 10}, {RLIMIT_SIGPENDING, 1024},
+      {RLIMIT_MEMLOCK, 64 << 10}, {RLIMIT_SIGPENDING, 1024},
       {RLIMIT_MSGQUEUE, 0},  // POSIX queues outlive processes, and nobody here can list them
-      {RLIMIT_RTPRIO, 0},    {RLIMIT_NICE, 0},
+      {RLIMIT_RTPRIO, 0},         {RLIMIT_NICE, 0},
   };
   for (const Limit& limit : limits) {
     const rlimit value{limit.most, limit.most};

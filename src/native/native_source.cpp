@@ -244,10 +244,16 @@ Task<> NativeSource::fork_worker(std::shared_ptr<NativeSandbox* const> sandbox,
   std::string failure;
   try {
     if (*sandbox != nullptr) co_await let_worker_in(**sandbox, std::move(wanted.fds));
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     failure = error.what();
   }
-  if (*sandbox == nullptr || pid_of((*sandbox)->pidfd()) == 0) co_return;
+  if (!failure.empty()) {
+    // Init tries only a few times, and whatever we lack may be there again in a moment. Whoever
+    // closes this source does not wait for that.
+    constexpr std::chrono::milliseconds a_moment(50);
+    co_await asio::steady_timer(executor_, a_moment).async_wait(asio::use_awaitable);
+  }
+  if (*sandbox == nullptr || has_ended((*sandbox)->pidfd())) co_return;
   if (!failure.empty()) {
     log::warning("a sandbox gets no worker", {{"sandbox", (*sandbox)->id()}, {"error", failure}});
     (*sandbox)->worker_line().say_failed(wanted.number, failure);

@@ -24,11 +24,6 @@ namespace {
 // While no descriptor is free for a better way.
 constexpr std::chrono::milliseconds until_next_look{50};
 
-bool has_ended(int pidfd) {
-  pollfd process{pidfd, POLLIN, 0};
-  return ::poll(&process, 1, 0) > 0 && (process.revents & POLLNVAL) == 0;
-}
-
 // False if there is no room.
 bool watch(asio::posix::stream_descriptor& copy, int pidfd) {
   os::UniqueFd fd(::fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
@@ -40,6 +35,11 @@ bool watch(asio::posix::stream_descriptor& copy, int pidfd) {
 }
 
 }  // namespace
+
+bool has_ended(int pidfd) {
+  pollfd process{pidfd, POLLIN, 0};
+  return ::poll(&process, 1, 0) > 0 && (process.revents & POLLNVAL) == 0;
+}
 
 void kill_process(int pidfd) { ::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0); }
 

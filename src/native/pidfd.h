@@ -11,6 +11,7 @@ void kill_process(int pidfd);
 // `pidfd` must stay open until this returns. Fails only by being cancelled: whoever takes a process
 // for ended gives away what is still its own.
 Task<> process_ended(int pidfd);
+bool has_ended(int pidfd);
 // Its number as this process's /proc shows it, 0 when it has ended.
 pid_t pid_of(int pidfd);
 

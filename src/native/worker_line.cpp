@@ -9,7 +9,9 @@
 #include <boost/json.hpp>
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 
 namespace hearth::native {
@@ -18,6 +20,14 @@ namespace {
 constexpr std::size_t max_request_bytes = 256;
 constexpr std::size_t fds_of_worker = 4;
 
+// The last to close a socket may have to wait for what is on its way; a pipe holds up nobody.
+bool all_are_pipes(const std::vector<os::UniqueFd>& fds) {
+  return std::all_of(fds.begin(), fds.end(), [](const os::UniqueFd& fd) {
+    struct stat info{};
+    return ::fstat(fd.get(), &info) == 0 && S_ISFIFO(info.st_mode);
+  });
+}
+
 }  // namespace
 
 WorkerLine::WorkerLine(const asio::any_io_executor& executor) : socket_(executor) {
@@ -25,35 +35,44 @@ WorkerLine::WorkerLine(const asio::any_io_executor& executor) : socket_(executor
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw OsError("create the sandbox's line for workers");
   far_end_.reset(ends[1]);
-  socket_.assign(ends[0]);
+  os::UniqueFd near_end(ends[0]);
+  socket_.assign(near_end.get());
+  near_end.release();
 }
 
 void WorkerLine::await_request(std::function<void(WorkerRequest)> on_request) {
   socket_.async_wait(socket_.wait_read,
                      [this, alive = std::weak_ptr(alive_),
-                      on_request = std::move(on_request)](boost::system::error_code error) {
+                      on_request = std::move(on_request)](boost::system::error_code error) mutable {
                        if (error || alive.expired()) return;
-                       std::optional<WorkerRequest> request = receive();
-                       if (request) on_request(std::move(*request));
+                       std::optional<WorkerRequest> request;
+                       if (!receive(request)) return;
+                       if (request) return on_request(std::move(*request));
+                       await_request(std::move(on_request));
                      });
 }
 
-// Nothing if it makes no sense: init waits for its answer, and whoever wants a turn of it will see
-// that. So it is when init has ended.
-std::optional<WorkerRequest> WorkerLine::receive() try {
+// False when nobody is there to ask any more. No request if it makes no sense.
+bool WorkerLine::receive(std::optional<WorkerRequest>& request) try {
   std::array<char, max_request_bytes> buffer{};
   std::optional<os::Packet> packet = os::receive_packet(socket_.native_handle(), buffer);
-  if (!packet || packet->text.empty()) return std::nullopt;
+  if (!packet) return true;
+  if (packet->text.empty()) return false;
   wire::MemberReader members(packet->text);
   const bool asks = members.string("type") == "prepare";
-  WorkerRequest request{members.count("number"), std::move(packet->fds)};
+  const std::uint64_t number = members.count("number");
   members.finish();
-  if (!asks || request.fds.size() != fds_of_worker)
-    throw wire::ProtocolError("no request for a worker");
-  return request;
+  if (!asks) throw wire::ProtocolError("it asks for something else");
+  if (packet->fds.size() == fds_of_worker && all_are_pipes(packet->fds)) {
+    request = WorkerRequest{number, std::move(packet->fds)};
+  } else {
+    // Some are missing if this process has no room for them, which may change.
+    say_failed(number, "its pipes did not arrive");
+  }
+  return true;
 } catch (const Error& error) {
   log::warning("a sandbox's request for a worker is not understood", {{"error", error.what()}});
-  return std::nullopt;
+  return true;
 }
 
 void WorkerLine::say_failed(std::uint64_t number, const std::string& why) try {

@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 
 struct WorkerRequest {
   std::uint64_t number = 0;
-  std::vector<os::UniqueFd> fds;  // the worker's stdout, stderr, emit and run
+  std::vector<os::UniqueFd> fds;  // the worker's stdout, stderr, emit and run, all of them pipes
 };
 
 class WorkerLine {
@@ -31,12 +31,13 @@ class WorkerLine {
   // The other end, for init; once.
   os::UniqueFd take_far_end() { return std::move(far_end_); }
 
-  // `on_request` is called once, when there is one; not if this is gone by then.
+  // `on_request` is called once, when there is one; not if this is gone by then. What is none is
+  // refused, and waited on for another.
   void await_request(std::function<void(WorkerRequest)> on_request);
   void say_failed(std::uint64_t number, const std::string& why);
 
  private:
-  std::optional<WorkerRequest> receive();
+  bool receive(std::optional<WorkerRequest>& request);
 
   asio::posix::stream_descriptor socket_;
   os::UniqueFd far_end_;

@@ -20,17 +20,21 @@ struct Fixture {
   boost::asio::io_context loop{1};
   std::optional<WorkerLine> line{std::in_place, loop.get_executor()};
   os::UniqueFd init = line->take_far_end();
-  os::UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+  os::UniqueFd pipe;
   std::vector<std::uint64_t> asked;
 
   Fixture() {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+    pipe.reset(ends[0]);
+    ::close(ends[1]);
     line->await_request([this](const WorkerRequest& request) {
       CHECK(request.fds.size() == 4);
       asked.push_back(request.number);
     });
   }
   void send(std::string_view text, std::size_t fds) {
-    os::send_packet(init.get(), text, std::vector<int>(fds, null.get()));
+    os::send_packet(init.get(), text, std::vector<int>(fds, pipe.get()));
   }
   void run() {
     loop.restart();
@@ -48,7 +52,7 @@ TEST_CASE("a request for a worker arrives with its descriptors, one at a time") 
   CHECK(f.asked == std::vector<std::uint64_t>{7});
 }
 
-TEST_CASE("what is no request for a worker is none") {
+TEST_CASE("what is no request for a worker is none, and the next is heard") {
   for (const auto& [text, fds] : std::vector<std::pair<std::string, std::size_t>>{
            {R"({"type":"prepare","number":7})", 3},
            {R"({"type":"prepare","number":7})", 0},
@@ -63,6 +67,26 @@ TEST_CASE("what is no request for a worker is none") {
     f.send(text, fds);
     f.run();
     CHECK(f.asked.empty());
+    f.send(R"({"type":"prepare","number":9})", 4);
+    f.run();
+    CHECK(f.asked == std::vector<std::uint64_t>{9});
+  }
+}
+
+TEST_CASE("a request whose pipes are missing, or none, is refused") {
+  Fixture f;
+  const os::UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  f.send(R"({"type":"prepare","number":7})", 3);
+  os::send_packet(f.init.get(), R"({"type":"prepare","number":8})",
+                  std::vector<int>{f.pipe.get(), f.pipe.get(), f.pipe.get(), null.get()});
+  f.run();
+  CHECK(f.asked.empty());
+  std::array<char, 256> buffer{};
+  for (const int number : {7, 8}) {
+    const auto packet = os::receive_packet(f.init.get(), buffer);
+    REQUIRE(packet);
+    CHECK(packet->text == R"({"type":"prepare_failed","number":)" + std::to_string(number) +
+                              R"(,"message":"its pipes did not arrive"})");
   }
 }
 

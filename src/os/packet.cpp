@@ -64,8 +64,11 @@ std::optional<Packet> receive_packet(int socket, std::span<char> buffer) {
   message.msg_control = space.bytes.data();
   message.msg_controllen = space.bytes.size();
   const ssize_t size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  if ((message.msg_flags & MSG_TRUNC) != 0) throw Error("a packet is longer than it may be");
-  if (size >= 0) return Packet{{buffer.data(), static_cast<std::size_t>(size)}, attached(message)};
+  if (size >= 0) {
+    Packet packet{{buffer.data(), static_cast<std::size_t>(size)}, attached(message)};
+    if ((message.msg_flags & MSG_TRUNC) != 0) throw Error("a packet is longer than it may be");
+    return packet;
+  }
   if (errno == ECONNRESET) return Packet{};
   if (errno == EAGAIN || errno == EINTR) return std::nullopt;
   throw OsError("receive a packet");

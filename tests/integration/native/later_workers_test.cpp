@@ -9,6 +9,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include <sys/resource.h>
+
 #include <chrono>
 
 using namespace hearth;
@@ -154,6 +156,32 @@ except OSError: pass
   CHECK(result.verdict == execution::Verdict::lost);
   CHECK(result.detail.find("Resource temporarily unavailable") != std::string::npos);
   CHECK(printed(sandboxes, "print(1)") == "1\n");
+}
+
+// The kernel counts them for each user, and without root all are one.
+TEST_CASE("as many descriptors as a script can send hold up no other sandbox's workers") {
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  limit.rlim_cur = limit.rlim_max;  // as a host does that makes sandboxes
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  NativeSandboxes sandboxes;
+  const auto greedy = sandboxes.spawn();
+  const auto result = step(sandboxes, *greedy, R"py(
+import array, errno, os, socket
+pairs, count = [], 0
+file = os.open('/dev/null', os.O_RDONLY)
+batch = array.array('i', [file] * 200)
+try:
+    while True:
+        pairs.append(socket.socketpair())
+        for _ in range(5):
+            pairs[-1][0].sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, batch)])
+            count += len(batch)
+except OSError as error: print(errno.errorcode[error.errno], count >= 1000)
+)py");
+  CHECK(result.stdout_text == "ETOOMANYREFS True\n");
+  const auto other = sandboxes.spawn();
+  for (int turn = 0; turn < 3; ++turn) CHECK(printed(sandboxes, *other, "print(1)") == "1\n");
 }
 
 TEST_CASE("who does not belong into a sandbox is not let in") {
