@@ -204,4 +204,6 @@ class Cancelling(SharedHarness):
                     os.kill(worker.pid, signal.SIGINT)
                 turn = worker.wait_exit()
                 self.assertIn(turn.outcome, ("timeout", "cancelled"))
-                self.assertEqual([event["type"] for event in turn.events], ["log", "error", "end"])
+                # On a busy machine the limit may pass before the script's first line.
+                said = [event["type"] for event in turn.events if event["type"] != "log"]
+                self.assertEqual(said, ["error", "end"])
