@@ -87,7 +87,7 @@ bool become_init(const HearthSandboxSpec& spec, const Connections& pipes) {
                       pipes.err.read, pipes.emit.read, pipes.run.write};
   for (const int fd : kept)
     if (::fcntl(fd, F_SETFD, 0) != 0) return fail("keep init's descriptors");
-  if (!limit_files(init_files)) return false;
+  if (!limit_files(init_files, init_files)) return false;
   char stream[16];
   char adopted[160];
   std::snprintf(stream, sizeof stream, "%d", spec.stream);
@@ -121,7 +121,8 @@ bool become_init(const HearthSandboxSpec& spec, const Connections& pipes) {
 }
 
 void become_worker(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
-  if (!limit_files(worker_files) || !restrict_signals(spec)) give_up_worker(spawned.fds[2]);
+  if (!limit_files(worker_files, worker_files) || !restrict_signals(spec))
+    give_up_worker(spawned.fds[2]);
 }
 
 // Returns in the worker.

@@ -24,7 +24,7 @@ bool mount_proc();
 inline constexpr std::uint64_t worker_files = 1024;
 inline constexpr std::uint64_t init_files = 4096;
 bool set_limits();
-bool limit_files(std::uint64_t most);  // for good, of a worker or of init
+bool limit_files(std::uint64_t soft, std::uint64_t hard);
 
 // In the zygote, once: what a new network says of itself, with which others are compared.
 void learn_untouched_network();

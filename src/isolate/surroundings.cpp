@@ -36,15 +36,19 @@ bool close_all_but(std::initializer_list<std::int32_t> kept) {
     for (const std::int32_t fd : kept)
       if (const auto one = static_cast<unsigned>(fd); one >= first && one < next) next = one;
     const unsigned last = next == ~0U ? next : next - 1;
-    if ((next > first && ::close_range(first, last, 0) != 0))
+    if (next > first && ::close_range(first, last, 0) != 0)
       return fail("close what the zygote has open");
     if (next == ~0U) return true;
     first = next + 1;
   }
 }
 
-bool limit_files(std::uint64_t most) {
-  const rlimit limit{most, most};
+// Never more than there may be already: who starts the host decides that.
+bool limit_files(std::uint64_t soft, std::uint64_t hard) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return fail("limit open files");
+  if (limit.rlim_max > hard) limit.rlim_max = hard;
+  limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 || fail("limit open files");
 }
 
@@ -53,9 +57,8 @@ bool set_limits() {
     __rlimit_resource_t resource;
     rlim_t most;
   };
-  // More for init, for a while.
-  const rlimit files{worker_files, init_files};
-  if (::setrlimit(RLIMIT_NOFILE, &files) != 0) return fail("limit open files");
+  // Init takes the larger one, workers give it up.
+  if (!limit_files(worker_files, init_files)) return false;
   // Processes are counted by the cgroup: RLIMIT_NPROC is per user, and not per sandbox.
   const Limit limits[] = {
       {RLIMIT_CORE, 0},  // core_pattern may be a program of the host

@@ -84,6 +84,11 @@ TEST_CASE("each promise that is not kept is named") {
   process = as_it_should_be();
   process.limits["Max core file size"] = "unlimited            unlimited            bytes";
   CHECK(difference(process) == "it may write cores");
+  for (const char* many : {"4097 4097 files", "unlimited unlimited files"}) {
+    process = as_it_should_be();
+    process.limits["Max open files"] = many;
+    CHECK(difference(process) == "its open files are not limited");
+  }
   process = as_it_should_be();
   process.mountinfo = "1 2 0:1 / / rw,nosuid - tmpfs tmpfs rw\n";
   CHECK(difference(process) == "its root is not read-only");

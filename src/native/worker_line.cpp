@@ -52,7 +52,7 @@ void WorkerLine::await_request(std::function<void(WorkerRequest)> on_request) {
                      });
 }
 
-// False when nobody is there to ask any more. No request if it makes no sense.
+// False when nobody is there to ask any more, or nobody to listen to.
 bool WorkerLine::receive(std::optional<WorkerRequest>& request) try {
   std::array<char, max_request_bytes> buffer{};
   std::optional<os::Packet> packet = os::receive_packet(socket_.native_handle(), buffer);
@@ -72,7 +72,7 @@ bool WorkerLine::receive(std::optional<WorkerRequest>& request) try {
   return true;
 } catch (const Error& error) {
   log::warning("a sandbox's request for a worker is not understood", {{"error", error.what()}});
-  return true;
+  return false;
 }
 
 void WorkerLine::say_failed(std::uint64_t number, const std::string& why) try {

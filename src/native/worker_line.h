@@ -31,8 +31,8 @@ class WorkerLine {
   // The other end, for init; once.
   os::UniqueFd take_far_end() { return std::move(far_end_); }
 
-  // `on_request` is called once, when there is one; not if this is gone by then. What is none is
-  // refused, and waited on for another.
+  // `on_request` is called once, when there is one; not if this is gone by then. One whose pipes
+  // did not arrive is refused; whoever talks nonsense is not heard again.
   void await_request(std::function<void(WorkerRequest)> on_request);
   void say_failed(std::uint64_t number, const std::string& why);
 

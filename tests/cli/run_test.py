@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import resource
 import select
 import signal
 import socket
@@ -78,6 +79,18 @@ class Run(unittest.TestCase):
         with open("/dev/full", "w") as full:
             code = subprocess.call([HEARTH, "--help"], stdout=full, stderr=subprocess.DEVNULL)
         self.assertEqual(code, 1)
+
+    def test_few_descriptors_are_enough_for_a_sandbox(self):
+        done = subprocess.run(
+            [HEARTH, "run"],
+            input="import resource\nprint(resource.getrlimit(resource.RLIMIT_NOFILE))",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+            timeout=PATIENCE_SECONDS,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512)),
+        )
+        self.assertEqual((done.returncode, done.stdout), (0, "(512, 512)\n"), done.stderr)
 
     def test_bad_usage_and_configuration_are_2(self):
         for arguments in (["nothing.py"], ["--memory", "much", "a"], ["--mount", "x", "a"], ["--bogus"], ["-s", "nope"]):
