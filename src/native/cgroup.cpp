@@ -25,19 +25,22 @@ std::uint64_t value_of(const std::string& text, std::string_view key) {
   return 0;
 }
 
-// What it gets of a processor that others want, too, beside one that has `whole`.
-int share_in(Cgroup::Phase phase, int whole) {
-  // Enough to be ready in a fraction of a second when every processor has work.
-  constexpr int less = 4;
-  const bool steps_back = phase == Cgroup::Phase::preparing || phase == Cgroup::Phase::ending;
-  return steps_back ? whole / less : whole;
+// Since 5.15: who wakes up takes the processor from such a group at once.
+bool write_idle(const fs::path& directory, bool yields) try {
+  write_value(directory / "cpu.idle", yields ? "1" : "0");
+  return true;
+} catch (const OsError& error) {
+  if (error.code == ENOENT) return false;
+  throw;
 }
 
-// A preference: where it cannot be had, nothing is less safe.
-void write_share(const fs::path& file, int share) try {
-  write_value(file, std::to_string(share));
-} catch (const OsError& error) {
-  log::debug("a sandbox's share of the processors is as it was", {{"error", error.what()}});
+// Before, a smaller share has to do.
+void write_share(const fs::path& directory, bool yields) {
+  constexpr int less = 4;
+  const bool is_v2 = fs::exists(directory / "cpu.weight");
+  const int whole = is_v2 ? 100 : 1024;
+  write_value(directory / (is_v2 ? "cpu.weight" : "cpu.shares"),
+              std::to_string(yields ? whole / less : whole));
 }
 
 std::uint64_t number_in(const fs::path& file) {
@@ -88,9 +91,7 @@ class CgroupV1 : public Cgroup {
       write_value(cpu() / "cpu.cfs_quota_us",
                   std::to_string(std::lround(limits.cpu_cores * cpu_period_us)));
   }
-  void write_phase(Phase phase) const override {
-    write_share(cpu() / "cpu.shares", share_in(phase, 1024));
-  }
+  fs::path cpu_directory() const override { return cpu(); }
   std::uint64_t oom_kills() const override {
     return value_of(read_value(memory() / "memory.oom_control"), "oom_kill");
   }
@@ -132,12 +133,12 @@ class CgroupV2 : public Cgroup {
                       std::to_string(cpu_period_us));
   }
   void write_phase(Phase phase) const override {
-    write_share(path() / "cpu.weight", share_in(phase, 100));
     // One sandbox is one thing: when the kernel has to kill, nothing half dead goes on. But until
     // it executes init, its first process shares the zygote's memory, and would take it along.
     if (phase == Phase::isolating) write_value(path() / "memory.oom.group", "0");
     if (phase == Phase::preparing) write_value(path() / "memory.oom.group", "1");
   }
+  fs::path cpu_directory() const override { return path(); }
   std::uint64_t oom_kills() const override {
     return value_of(read_value(path() / "memory.events"), "oom_kill");
   }
@@ -193,6 +194,23 @@ void Cgroup::enter(Phase phase) {
   if (phase == phase_) return;
   write_phase(phase);
   phase_ = phase;
+  if (phase != Phase::preparing) is_late_ = false;
+  yield(phase != Phase::ready && !is_late_);
+}
+
+void Cgroup::hurry() {
+  is_late_ = true;
+  yield(false);
+}
+
+// A preference: where it cannot be had, nothing is less safe.
+void Cgroup::yield(bool yields) try {
+  if (yields == yields_) return;
+  yields_.reset();
+  if (!write_idle(cpu_directory(), yields)) write_share(cpu_directory(), yields);
+  yields_ = yields;
+} catch (const OsError& error) {
+  log::debug("a sandbox's share of the processors is as it was", {{"error", error.what()}});
 }
 
 std::vector<os::UniqueFd> Cgroup::open_for_joining() const {

@@ -53,10 +53,13 @@ class Cgroup {
 
   // Writes what differs from before.
   void set_limits(const CgroupLimits& limits);
-  // Those that prepare themselves or end leave processors that others want to those in use. While
-  // it is isolated it must not wait, as its zygote waits for it.
+  // But for those that are ready, they leave every processor that others want to them.
   enum class Phase { isolating, preparing, ready, ending };
   void enter(Phase phase);  // the last two never fail
+  // It has stepped back for long enough: where nobody ever rests it would wait for ever, and with
+  // it who needs another worker from the zygote that is just making it.
+  void hurry();
+  static constexpr std::chrono::milliseconds patience{50};
   // Whoever writes "0" to each of these has joined.
   std::vector<os::UniqueFd> open_for_joining() const;
   // Since it was given to this sandbox.
@@ -78,15 +81,20 @@ class Cgroup {
 
   virtual const char* joining_file() const = 0;
   virtual void write_limits(const CgroupLimits& limits, const CgroupLimits& before) const = 0;
-  virtual void write_phase(Phase phase) const = 0;
+  virtual void write_phase(Phase /*phase*/) const {}
+  virtual std::filesystem::path cpu_directory() const = 0;
   virtual std::uint64_t oom_kills() const = 0;
   virtual std::uint64_t memory_bytes() const = 0;
   virtual double cpu_seconds() const = 0;
 
  private:
+  void yield(bool yields);
+
   std::vector<std::filesystem::path> directories_;
   CgroupLimits limits_;
   std::optional<Phase> phase_;
+  bool is_late_ = false;
+  std::optional<bool> yields_;
   std::uint64_t oom_kills_before_ = 0;
   double cpu_seconds_before_ = 0;
 };

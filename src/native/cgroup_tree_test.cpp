@@ -79,6 +79,30 @@ std::set<fs::path> instances_in(const CgroupMounts& mounts) {
 
 }  // namespace
 
+TEST_CASE("a group leaves the processors to others unless it is ready or late") {
+  CgroupTree tree(own_cgroup_mounts());
+  const auto group = tree.take(cgroup_limits({}));
+  const fs::path file = group->directories().back() / "cpu.idle";
+  const auto yields = [&] { return os::read_file(file, 16) == "1\n"; };
+  CHECK(yields());
+  group->enter(Cgroup::Phase::preparing);
+  CHECK(yields());
+  group->enter(Cgroup::Phase::ready);
+  CHECK_FALSE(yields());
+  group->enter(Cgroup::Phase::ending);
+  CHECK(yields());
+  group->hurry();
+  CHECK_FALSE(yields());
+  group->enter(Cgroup::Phase::isolating);
+  CHECK(yields());
+  group->hurry();
+  group->enter(Cgroup::Phase::preparing);
+  CHECK_FALSE(yields());
+  group->enter(Cgroup::Phase::ready);
+  group->enter(Cgroup::Phase::ending);
+  CHECK(yields());
+}
+
 TEST_CASE("what an instance in a group beside ours left is removed from every tree") {
   if (::geteuid() != 0) {
     MESSAGE("not tested: needs root");

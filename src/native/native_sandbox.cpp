@@ -26,7 +26,9 @@ NativeSandbox::NativeSandbox(asio::any_io_executor executor, NativeSource& sourc
       id_(std::move(id)),
       channel_(std::make_unique<DescriptorStream>(executor_, std::move(stream))),
       worker_line_(executor_),
-      parts_(std::move(parts)) {}
+      parts_(std::move(parts)) {
+  enter(Cgroup::Phase::isolating);
+}
 
 NativeSandbox::~NativeSandbox() {
   *self_ = nullptr;
@@ -39,12 +41,16 @@ NativeSandbox::~NativeSandbox() {
 void NativeSandbox::kill() {
   // Now and not before: each descriptor counts where thousands are idle.
   if (!parts_.network) parts_.network = network_of(parts_.pidfd.get());
+  enter(Cgroup::Phase::ending);  // first: most of what its end costs comes at once
   kill_process(parts_.pidfd.get());
-  enter(Cgroup::Phase::ending);
 }
 
 void NativeSandbox::enter(Cgroup::Phase phase) {
-  if (parts_.cgroup) parts_.cgroup->enter(phase);
+  if (!parts_.cgroup) return;
+  parts_.cgroup->enter(phase);
+  if (phase == Cgroup::Phase::ready) overdue_.reset();
+  if (phase == Cgroup::Phase::isolating || phase == Cgroup::Phase::ending)
+    overdue_.emplace(executor_, Cgroup::patience, [this] { parts_.cgroup->hurry(); });
 }
 
 Task<> NativeSandbox::exited() { return process_ended(parts_.pidfd.get()); }

@@ -1,6 +1,7 @@
 // native/native_sandbox.h: one sandbox of a zygote, from the host's side.
 #pragma once
 
+#include "async/alarm.h"
 #include "backend/sandbox.h"
 #include "native/native_source.h"
 #include "native/worker_line.h"
@@ -51,6 +52,7 @@ class NativeSandbox : public backend::Sandbox {
   SandboxChannel channel_;
   WorkerLine worker_line_;
   NativeSource::Remains parts_;
+  std::optional<Alarm> overdue_;
   std::shared_ptr<NativeSandbox*> self_ = std::make_shared<NativeSandbox*>(this);
 };
 

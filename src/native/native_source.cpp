@@ -1,5 +1,6 @@
 #include "native/native_source.h"
 
+#include "async/alarm.h"
 #include "async/blocking.h"
 #include "async/shielded.h"
 #include "async/within.h"
@@ -16,6 +17,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -50,9 +52,12 @@ std::string why_not_ready(const backend::Sandbox& sandbox, const std::string& it
                                     : its_word;
 }
 
-Task<> wait_and_clear(NativeSource::Remains remains) {
+Task<> wait_and_clear(asio::any_io_executor executor, NativeSource::Remains remains) {
   // To the end, even when its owner is in a hurry: what is not cleared now stays.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  const Alarm overdue(executor, Cgroup::patience, [&] {
+    if (remains.cgroup) remains.cgroup->hurry();
+  });
   co_await process_ended(remains.pidfd.get());
   if (remains.network) remains.zygote->keep_network(std::move(remains.network));
 }
@@ -98,7 +103,11 @@ NativeSource::NativeSource(const asio::any_io_executor& executor,
       config_(std::move(config)),
       environment_(std::move(environment)),
       spawn_ended_(executor, asio::steady_timer::time_point::max()),
-      background_(executor) {}
+      background_(executor) {
+  // What it looks at is not in use yet; turns go first.
+  constexpr int later = 10;
+  asio::post(observers_, [] { ::setpriority(PRIO_PROCESS, 0, later); });
+}
 
 NativeSource::~NativeSource() = default;
 
@@ -295,7 +304,7 @@ Task<> NativeSource::let_worker_in(const NativeSandbox& sandbox, std::vector<os:
 void NativeSource::bury(Remains remains) {
   // Its zygote ended long ago, and so did it.
   if (is_closed_) return;
-  background_.start("clear a sandbox away", wait_and_clear(std::move(remains)));
+  background_.start("clear a sandbox away", wait_and_clear(executor_, std::move(remains)));
 }
 
 void NativeSource::stop() {

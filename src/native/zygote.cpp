@@ -1,11 +1,11 @@
 #include "native/zygote.h"
 
+#include "async/alarm.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "channel/sandbox_channel.h"
 #include "os/packet.h"
 
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
@@ -124,24 +124,6 @@ Zygote::Zygote(const asio::any_io_executor& executor, const backend::Programs& p
 
 Zygote::~Zygote() { end(); }
 
-// Ends a zygote that does not answer, and with it the wait for its answer.
-class Zygote::Watchdog {
- public:
-  Watchdog(Zygote& zygote, std::chrono::milliseconds limit)
-      : timer_(zygote.control_.get_executor(), limit) {
-    // A timer that has expired can no longer be cancelled: its handler may be on its way.
-    timer_.async_wait([&zygote, alive = std::weak_ptr(alive_)](boost::system::error_code error) {
-      if (error || alive.expired()) return;
-      log::error("a zygote does not answer and is ended", {});
-      zygote.end();
-    });
-  }
-
- private:
-  asio::steady_timer timer_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-};
-
 void Zygote::end() {
   ended_ = true;
   const pid_t launcher = std::exchange(launcher_, 0);
@@ -191,7 +173,11 @@ Task<Zygote::Reply> Zygote::receive() {
 Task<os::UniqueFd> Zygote::fork(wire::SpawnRequest request, const std::vector<int>& fds,
                                 std::chrono::milliseconds limit) {
   const Mutex::Lock lock = co_await one_request_.lock();
-  const Watchdog watchdog(*this, limit);
+  // With it ends the wait for its answer.
+  const Alarm watchdog(control_.get_executor(), limit, [this] {
+    log::error("a zygote does not answer and is ended", {});
+    end();
+  });
   request.number = ++requests_;
   const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);
   // One request at a time is on its way, so there is always room.

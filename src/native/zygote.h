@@ -57,7 +57,6 @@ class Zygote {
   Task<> drain_output() const { return drain(output_); }
 
  private:
-  class Watchdog;
   struct Reply {
     std::string text;  // empty: it is gone
     os::UniqueFd fd;
