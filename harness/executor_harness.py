@@ -37,7 +37,6 @@ import select
 import signal
 import socket
 import sys
-import threading
 import time
 import traceback
 import types
@@ -49,6 +48,46 @@ except ImportError:  # a minimal Python may lack it; then the harness only stays
     ctypes = None
 
 asyncio = None  # large, so imported only when a tool is async
+
+
+class ForkHandlers:
+    """What every new process has to do.
+
+    threading's own handler takes a third of the time in which a worker starts, and copies as many pages, to forget
+    threads that most harnesses do not have. So it is kept from being registered, and called where there may be some.
+    """
+
+    def __init__(self):
+        self.of_threading = []
+        self.has_nothing_to_forget = False
+        self.forget_worker = lambda: None
+
+    def import_threading(self):
+        register = os.register_at_fork
+        os.register_at_fork = lambda **handlers: self.of_threading.append(handlers["after_in_child"])
+        try:
+            return importlib.import_module("threading")
+        finally:
+            os.register_at_fork = register
+            register(after_in_child=self.run)  # first, as it would have been
+
+    def run(self):
+        if self.has_nothing_to_forget:
+            return
+        for handler in self.of_threading:
+            handler()
+        self.forget_worker()
+
+    def expect_worker(self):
+        """The next process that is forked is a worker."""
+        self.has_nothing_to_forget = threading.active_count() == 1
+
+    def expect_any(self):
+        self.has_nothing_to_forget = False
+
+
+fork_handlers = ForkHandlers()
+threading = fork_handlers.import_threading()
 
 HARNESS_VERSION = "1"
 MAX_RECORD_BYTES = 8 << 20
@@ -1166,7 +1205,7 @@ class RunPipe:
 
 
 def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, between=None):
-    """Turns a freshly forked process into a worker. Never returns."""
+    """Turns a freshly forked process into a worker. Never returns. For a zygote isolate/worker.cpp does the same."""
     try:
         become_worker(base.workspace)
         take_places(stdout_fd, stderr_fd, emit_fd, run_fd)
@@ -1174,7 +1213,22 @@ def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, between=None):
         # Before there is a holder, who keeps the pipes open when this process is gone.
         say_to_init({"type": "starting", "pid": os.getpid()})
         say_to_init({"type": "prepared", "pid": os.getpid(), "holder": start_memory_holder()})
-        if not is_wanted_at_once():
+        is_wanted = is_wanted_at_once()
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    serve_turns(base, is_wanted)
+
+
+def serve_turns(base, is_wanted):
+    """Never returns."""
+    try:
+        fork_handlers.expect_any()
+        if "numpy.random" in sys.modules:  # Python's own is seeded anew by every fork
+            numpy_seed.renew()
+        if atexit._ncallbacks() > 0:  # left by what some module does after every fork
+            forget_exit_handlers()
+        if not is_wanted:
             rehearse(base.workspace)
         restore_exit_handlers()
         channel.open()
@@ -1254,10 +1308,6 @@ def become_worker(workspace):
         os.chdir(workspace)
     except OSError:
         os.chdir("/")
-    if "numpy.random" in sys.modules:  # Python's own is seeded anew by every fork
-        numpy_seed.renew()
-    if atexit._ncallbacks() > 0:  # left by what some module does after every fork
-        forget_exit_handlers()
 
 
 class NumpySeed:
@@ -1301,7 +1351,7 @@ def settle():
     builtins.input = refuse_input
     builtins.exit = builtins.quit = exit_script
     signal.signal, signal.getsignal = install_handler, installed_handler
-    os.register_at_fork(after_in_child=forget_worker)
+    fork_handlers.forget_worker = forget_worker
     numpy_seed.find()
 
 
@@ -1534,6 +1584,7 @@ def send(control, message):
 
 def prepare(control, fds, base):
     """Forks twice: the process between ends at once, so that the worker becomes a child of init."""
+    fork_handlers.expect_worker()
     between = os.fork()
     if between == 0:
         status = 1
@@ -1547,6 +1598,7 @@ def prepare(control, fds, base):
             status = error.errno
         finally:
             os._exit(status)
+    fork_handlers.expect_any()
     _, wait_status = os.waitpid(between, 0)
     if wait_status != 0:
         code = os.WEXITSTATUS(wait_status) if os.WIFEXITED(wait_status) else 0
@@ -1566,8 +1618,8 @@ INIT = b"/hearth/init"
 ISOLATE_LIBRARY = "/hearth/libhearth-isolate.so"
 
 
-def native_types():
-    """HearthSandboxSpec and HearthSpawned of isolate/isolate.h. Not every Python has ctypes; a zygote's must."""
+def sandbox_spec_type():
+    """HearthSandboxSpec of isolate/isolate.h. Not every Python has ctypes; a zygote's must."""
     i32, u32, u64, text = ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p
 
     class SandboxSpec(ctypes.Structure):
@@ -1596,10 +1648,7 @@ def native_types():
             ("worker_fds", i32 * 4),
         ]
 
-    class Spawned(ctypes.Structure):
-        _fields_ = [("fds", i32 * 4), ("between", i32)]
-
-    return SandboxSpec, Spawned
+    return SandboxSpec
 
 
 class Zygote:
@@ -1610,11 +1659,9 @@ class Zygote:
         self.base = base
         # With the interpreter's lock held: new processes come back from the middle of the call.
         self.native_serve = ctypes.PyDLL(ISOLATE_LIBRARY).hearth_serve
-        spec_type, spawned_type = native_types()
         self.filter = ctypes.create_string_buffer(seccomp_filter, len(seccomp_filter))
         paths = [os.fsencode(path) for path in writable_paths] + [None]
-        self.spawned = spawned_type()
-        self.spec = spec_type(
+        self.spec = sandbox_spec_type()(
             seccomp_filter=ctypes.addressof(self.filter),
             seccomp_length=len(self.filter) // 8,
             writable_paths=(ctypes.c_char_p * len(paths))(*paths),
@@ -1627,8 +1674,10 @@ class Zygote:
     def serve(self):
         gc.collect()
         gc.freeze()
-        if self.native_serve(self.control.fileno(), ctypes.byref(self.spec), ctypes.byref(self.spawned)) == 0:
-            serve_worker(*self.spawned.fds, self.base, self.spawned.between)
+        fork_handlers.expect_worker()  # no other thread runs from here on
+        is_wanted = self.native_serve(self.control.fileno(), ctypes.byref(self.spec))
+        if is_wanted >= 0:
+            serve_turns(self.base, is_wanted == 1)
         os._exit(0)
 
 

@@ -43,6 +43,14 @@ class Surroundings(SharedHarness):
                 turn = harness.run("print('a')\nimport sys; print('b', file=sys.stderr)\nemit_result(1)")
                 self.assertEqual((turn.stdout, turn.stderr, turn.outcome), ("a\n", "b\n", "completed"), number)
 
+    def test_a_process_the_script_forks_knows_that_it_has_one_thread(self):
+        script = (
+            "import os, threading\nstop = threading.Event()\nthreading.Thread(target=stop.wait, daemon=True).start()\n"
+            "child = os.fork()\nif child == 0:\n    os._exit(threading.active_count())\n"
+            "print(threading.active_count(), os.waitpid(child, 0)[1] >> 8)"
+        )
+        self.assertEqual(self.printed(script), "2 1")
+
     def test_standard_input_is_empty(self):
         self.assertEqual(self.printed("import sys; print(repr(sys.stdin.read()), sys.stdin.fileno())"), "'' 0")
 

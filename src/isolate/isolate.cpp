@@ -115,42 +115,37 @@ bool become_init(const HearthSandboxSpec& spec, const Connections& pipes) {
                   "\n");
 }
 
-[[noreturn]] void give_up_worker(int emit) {
-  give_up(emit, R"(0 0 {"type":"prepare_failed","message":"%s: %s"})"
-                "\n");
-}
-
-void become_worker(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
+void become_worker(const HearthSandboxSpec& spec, const NewWorker& worker) {
   if (!limit_files(worker_files, worker_files) || !restrict_signals(spec))
-    give_up_worker(spawned.fds[2]);
+    give_up_worker(worker.fds[2]);
 }
 
 // Returns in the worker.
-void become_sandbox(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
+void become_sandbox(const HearthSandboxSpec& spec, NewWorker& worker) {
   Connections pipes{};
   if (!isolate(spec) || !connect_processes(pipes)) give_up_sandbox(spec.stream);
   // Not clone: fork runs the handlers by which NumPy and others prepare for it.
-  const int worker = ::fork();
-  if (worker == 0) {
-    spawned = {{pipes.out.write, pipes.err.write, pipes.emit.write, pipes.run.read}, 0};
-    return become_worker(spec, spawned);
+  const int pid = ::fork();
+  if (pid == 0) {
+    worker = {{pipes.out.write, pipes.err.write, pipes.emit.write, pipes.run.read}, 0};
+    return become_worker(spec, worker);
   }
-  if (worker < 0) fail("fork the sandbox's worker");
-  if (worker > 0) become_init(spec, pipes);
+  if (pid < 0) fail("fork the sandbox's worker");
+  if (pid > 0) become_init(spec, pipes);
   give_up_sandbox(spec.stream);
 }
 
 // Returns in the worker. The process between ends, so that the worker becomes a child of init.
-void become_later_worker(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
+void become_later_worker(const HearthSandboxSpec& spec, NewWorker& worker) {
   const std::int32_t* const ends = spec.worker_fds;
   if (!join(spec) || !pass_gate(spec.gate)) give_up_worker(ends[2]);
   const int between = ::getpid();
-  const int worker = ::fork();
-  if (worker == 0) {
-    spawned = {{ends[0], ends[1], ends[2], ends[3]}, between};
-    return become_worker(spec, spawned);
+  const int pid = ::fork();
+  if (pid == 0) {
+    worker = {{ends[0], ends[1], ends[2], ends[3]}, between};
+    return become_worker(spec, worker);
   }
-  if (worker > 0) ::_exit(0);
+  if (pid > 0) ::_exit(0);
   fail("fork a worker");
   give_up_worker(ends[2]);
 }
@@ -162,20 +157,25 @@ bool fail(const char* step) {
   return false;
 }
 
-[[gnu::noinline]] int spawn_sandbox(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
+void give_up_worker(int emit) {
+  give_up(emit, R"(0 0 {"type":"prepare_failed","message":"%s: %s"})"
+                "\n");
+}
+
+[[gnu::noinline]] int spawn_sandbox(const HearthSandboxSpec& spec, NewWorker& worker) {
   if (::setns(spec.own_pid_namespace, CLONE_NEWPID) != 0 || ::unshare(CLONE_NEWPID) != 0) return -1;
   // What becomes init needs no copy of Python's memory, which is most of what a fork costs. It uses
   // the zygote's, which waits meanwhile, and changes nothing in it that matters.
   const int pid = ::vfork();  // NOLINT: see above
-  if (pid == 0) become_sandbox(spec, spawned);
+  if (pid == 0) become_sandbox(spec, worker);
   return pid;
 }
 
-int spawn_later_worker(const HearthSandboxSpec& spec, HearthSpawned& spawned) {
+int spawn_later_worker(const HearthSandboxSpec& spec, NewWorker& worker) {
   if (::setns(spec.joined, CLONE_NEWPID) != 0) return -1;
   // Not vfork: a process of the sandbox may stop this one, and the zygote would wait for it.
   const int pid = ::fork();
-  if (pid == 0) become_later_worker(spec, spawned);
+  if (pid == 0) become_later_worker(spec, worker);
   return pid;
 }
 

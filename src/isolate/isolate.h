@@ -34,18 +34,13 @@ struct HearthSandboxSpec {
   std::int32_t worker_fds[4];  // stdout, stderr, emit, run
 };
 
-// What a new worker has to know.
-struct HearthSpawned {
-  std::int32_t fds[4];   // stdout, stderr, emit, run
-  std::int32_t between;  // its parent if that ends and leaves it to init, else 0
-};
-
 // Makes a sandbox, or one more worker for one, for each request that comes (wire/spawn_request.h).
-// In the zygote it returns only when the host is gone, with -1; in each worker it returns 0. No
-// line of Python runs in the zygote between two requests, so all share its memory. A sandbox's
-// first process becomes init and does not return; if it cannot, it says why on its stream. Why a
-// later worker cannot be made is told to init, on the worker's emit pipe.
+// In the zygote it returns only when the host is gone, with -1. It returns in each worker, when
+// init knows of it: 1 if its first script is there by then, else 0. No line of Python runs in the
+// zygote between two requests, so all share its memory. A sandbox's first process becomes init and
+// does not return; if it cannot, it says why on its stream. Why a later worker cannot be made is
+// told to init, on the worker's emit pipe.
 //
 // The rest of `spec` is filled in from each request.
-int hearth_serve(std::int32_t control, HearthSandboxSpec* spec, HearthSpawned* spawned);
+int hearth_serve(std::int32_t control, HearthSandboxSpec* spec);
 }

@@ -167,25 +167,25 @@ bool is_whole(const Request& request) {
 using namespace hearth::isolate;
 
 extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t control,
-                                                                   HearthSandboxSpec* spec,
-                                                                   HearthSpawned* spawned) {
+                                                                   HearthSandboxSpec* spec) {
   // Whoever ends is nobody's business here: the host holds a pidfd.
   forget_ended();
   learn_untouched_network();
   Request request;
+  NewWorker worker{};
   while (receive(control, request)) {
     keep_ended();
     errno = EPROTO;
     int pid = -1;
     if (is_whole(request)) {
       fill_in(*spec, request);
-      pid = request.values.is_for_worker != 0 ? spawn_later_worker(*spec, *spawned)
-                                              : spawn_sandbox(*spec, *spawned);
+      pid = request.values.is_for_worker != 0 ? spawn_later_worker(*spec, worker)
+                                              : spawn_sandbox(*spec, worker);
       if (pid == 0) {
         remember_processor_number();
         // Here and not in Python, where a thread of a tool that wants the lock stops it before.
         spec->after_fork();
-        return 0;
+        return start_worker(worker) ? 1 : 0;
       }
     }
     if (request.values.is_for_worker != 0 && pid > 0) remember_newcomer(pid);

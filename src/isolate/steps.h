@@ -37,10 +37,21 @@ bool restrict_system_calls(const HearthSandboxSpec& spec);
 // In each worker, and not in init, who must be able to end those that came later, too.
 bool restrict_signals(const HearthSandboxSpec& spec);
 
+// What a new worker has to know.
+struct NewWorker {
+  std::int32_t fds[4];   // stdout, stderr, emit, run
+  std::int32_t between;  // its parent if that ends and leaves it to init, else 0
+};
+
 // The number of the new process, -1 if there is none; 0 in a new worker. When this returns to the
 // zygote, the sandbox is isolated and executes init, or has ended.
-int spawn_sandbox(const HearthSandboxSpec& spec, HearthSpawned& spawned);
+int spawn_sandbox(const HearthSandboxSpec& spec, NewWorker& worker);
 // The same for one more worker of a sandbox, but that the zygote does not wait.
-int spawn_later_worker(const HearthSandboxSpec& spec, HearthSpawned& spawned);
+int spawn_later_worker(const HearthSandboxSpec& spec, NewWorker& worker);
+
+// In the worker, when Python knows that it is another process. Whether a script is there for it.
+bool start_worker(NewWorker worker);
+// Tells init what could not be done.
+[[noreturn]] void give_up_worker(int emit);
 
 }  // namespace hearth::isolate

@@ -101,9 +101,16 @@ TEST_CASE("a step of isolation that fails is named") {
 }
 
 TEST_CASE("a sandbox whose memory does not suffice for its start fails the spawn") {
+  const TemporaryDirectory tools;
+  tools.write("large.py",
+              "import os\n"
+              "kept = []\n"
+              "os.register_at_fork(after_in_child=lambda: kept.append(bytearray(16 << 20)))\n");
+  native::Environment environment = plain_environment();
+  environment.tools = tools.path();
   blueprint::SandboxConfig config;
-  config.resource_limits.memory_mb = 1;
-  NativeSandboxes sandboxes(config);
+  config.resource_limits.memory_mb = 8;
+  NativeSandboxes sandboxes(config, environment);
   CHECK(failure_of_spawn(sandboxes).message ==
         "the sandbox's memory does not suffice for its start");
 }

@@ -281,6 +281,17 @@ TEST_CASE("a thread that a tool started and kept does not stop sandboxes from be
                   "import threading\nprint(threading.active_count())") == "1\n");
 }
 
+TEST_CASE("a process that a script forks knows that it has one thread") {
+  CHECK(printed(R"py(
+import os, threading
+stop = threading.Event()
+threading.Thread(target=stop.wait, daemon=True).start()
+child = os.fork()
+if child == 0: os._exit(threading.active_count())
+print(threading.active_count(), os.waitpid(child, 0)[1] >> 8)
+)py") == "2 1\n");
+}
+
 TEST_CASE("a script is told on which processor it runs") {
   CHECK(printed(R"py(
 import ctypes, os
