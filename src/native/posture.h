@@ -2,29 +2,15 @@
 // that differs is never used.
 #pragma once
 
+#include "native/observed_process.h"
+
 #include <sys/types.h>
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace hearth::native {
-
-// One process, as /proc shows it from outside.
-struct ObservedProcess {
-  pid_t pid = 0;
-  std::map<std::string, std::string> status{};      // the fields of /proc/<pid>/status
-  std::map<std::string, std::string> namespaces{};  // "net" to "net:[4026531840]"
-  std::map<std::string, std::string> limits{};      // "Max open files" to "1024 1024 files"
-  std::map<std::string, std::string> cgroups{};     // by controller; "" is version 2's one tree
-  std::vector<std::string> descriptors{};           // what they lead to
-  std::optional<std::string> mountinfo{};           // nothing: not looked at
-};
-// Throws OsError when it cannot be read.
-enum class Mounts { read, skip };
-ObservedProcess observe_process(pid_t pid, Mounts mounts = Mounts::read);
-std::vector<pid_t> children_of(pid_t pid);
 
 struct ExpectedPosture {
   uid_t uid = 0;
