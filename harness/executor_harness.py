@@ -13,6 +13,7 @@ The two totals let init put what came through three pipes back into the order in
 One file, standard library only, Python 3.8 and newer, also under `python -I -S`.
 """
 
+import _imp
 import _signal
 import _thread
 import array
@@ -1675,6 +1676,7 @@ class Zygote:
         gc.collect()
         gc.freeze()
         fork_handlers.expect_worker()  # no other thread runs from here on
+        _imp.acquire_lock()  # as before every fork; 3.13 gives it back in the new process
         is_wanted = self.native_serve(self.control.fileno(), ctypes.byref(self.spec))
         if is_wanted >= 0:
             serve_turns(self.base, is_wanted == 1)
