@@ -75,13 +75,17 @@ class ForkHandlers:
     def run(self):
         if self.has_nothing_to_forget:
             return
-        for handler in self.of_threading:
-            handler()
-        self.forget_worker()
+        try:
+            for handler in self.of_threading:
+                handler()  # what a script did to its threads may make it fail
+        finally:
+            self.forget_worker()
 
     def expect_worker(self):
         """The next process that is forked is a worker."""
-        self.has_nothing_to_forget = threading.active_count() == 1
+        # A thread is in these lists until it has ended, and for a moment longer; the main thread may be in the last.
+        left = threading.active_count() - 1 or _thread._count() or len(getattr(threading, "_shutdown_locks", ())) > 1
+        self.has_nothing_to_forget = not left
 
     def expect_any(self):
         self.has_nothing_to_forget = False
@@ -1225,6 +1229,7 @@ def serve_turns(base, is_wanted):
     """Never returns."""
     try:
         fork_handlers.expect_any()
+        channel.reset()  # a thread that is not here may have been printing
         if "numpy.random" in sys.modules:  # Python's own is seeded anew by every fork
             numpy_seed.renew()
         if atexit._ncallbacks() > 0:  # left by what some module does after every fork
@@ -1300,7 +1305,6 @@ def serve_requests(worker, pipe):
 
 def become_worker(workspace):
     """Undoes what a fork shares with its parent."""
-    channel.reset()
     try:
         os.setsid()
     except OSError:
@@ -1586,7 +1590,11 @@ def send(control, message):
 def prepare(control, fds, base):
     """Forks twice: the process between ends at once, so that the worker becomes a child of init."""
     fork_handlers.expect_worker()
-    between = os.fork()
+    try:
+        between = os.fork()
+    except OSError:
+        fork_handlers.expect_any()
+        raise
     if between == 0:
         status = 1
         try:

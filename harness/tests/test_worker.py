@@ -51,6 +51,17 @@ class Surroundings(SharedHarness):
         )
         self.assertEqual(self.printed(script), "2 1")
 
+    def test_a_process_the_script_forks_cannot_emit_whatever_became_of_its_threads(self):
+        script = (
+            "import os, threading\nclass Named(threading.Thread):\n"
+            "    def __init__(self):\n        super().__init__(daemon=True)\n        self._stop = threading.Event()\n"
+            "    def run(self): self._stop.wait()\nNamed().start()\nchild = os.fork()\nif child == 0:\n"
+            "    try: emit_log('from the child')\n    except RuntimeError: os._exit(7)\n    os._exit(8)\n"
+            "print(os.waitpid(child, 0)[1] >> 8)"
+        )
+        turn = self.run_script(script)
+        self.assertEqual((turn.stdout, turn.of("log")), ("7\n", []))
+
     def test_standard_input_is_empty(self):
         self.assertEqual(self.printed("import sys; print(repr(sys.stdin.read()), sys.stdin.fileno())"), "'' 0")
 
@@ -216,6 +227,23 @@ class Inherited(SharedHarness):
         with Harness(**self.options) as harness:
             harness.run("pass")
         self.assertEqual(harness.output, b"")
+
+
+class InheritedHalfEnded(SharedHarness):
+    """A thread that the threading module no longer counts, but has not seen the last of."""
+
+    tool = (
+        "import threading, time\n"
+        "class Slow:\n    def __del__(self): time.sleep(3)\n"
+        "kept = threading.local()\ndef keep(): kept.value = Slow()\n"
+        "threading.Thread(target=keep).start()\ntime.sleep(0.05)\n"
+    )
+    options = {"tools": {"a.py": tool}}
+
+    def test_it_does_not_hold_up_the_end_of_a_script_with_threads(self):
+        for _ in range(5):
+            turn = self.run_script("import threading, time\nthreading.Thread(target=time.sleep, args=(0.01,)).start()\nprint(1)")
+            self.assertEqual((turn.stdout, turn.outcome), ("1\n", "completed"))
 
 
 class Ends(SharedHarness):

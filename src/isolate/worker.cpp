@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 
 namespace hearth::isolate {
@@ -73,6 +74,8 @@ int start_memory_holder() {
   ::sigprocmask(SIG_BLOCK, &all, &previous);
   const int pid = ::clone(sleep_for_ever, stack + sizeof stack, CLONE_VM | CLONE_PARENT, nullptr);
   ::sigprocmask(SIG_SETMASK, &previous, nullptr);
+  // It shall sleep before a script comes: who has used the processor since is not trusted.
+  ::sched_yield();
   return pid > 0 ? pid : 0;
 }
 
@@ -89,7 +92,10 @@ bool announce(const NewWorker& worker) {
 bool script_comes_at_once() {
   constexpr int patience_ms = 5;
   pollfd run{run_place, POLLIN, 0};
-  return ::poll(&run, 1, patience_ms) > 0;
+  int ready = 0;
+  while ((ready = ::poll(&run, 1, patience_ms)) < 0 && errno == EINTR) {
+  }
+  return ready > 0;
 }
 
 }  // namespace

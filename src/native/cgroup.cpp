@@ -37,7 +37,8 @@ bool write_idle(const fs::path& directory, bool yields) try {
 // Before, a smaller share has to do.
 void write_share(const fs::path& directory, bool yields) {
   constexpr int less = 4;
-  const bool is_v2 = fs::exists(directory / "cpu.weight");
+  std::error_code ignored;
+  const bool is_v2 = fs::exists(directory / "cpu.weight", ignored);
   const int whole = is_v2 ? 100 : 1024;
   write_value(directory / (is_v2 ? "cpu.weight" : "cpu.shares"),
               std::to_string(yields ? whole / less : whole));
@@ -191,7 +192,7 @@ void Cgroup::set_limits(const CgroupLimits& limits) {
 }
 
 void Cgroup::enter(Phase phase) {
-  if (phase == phase_) return;
+  if (phase == phase_ && !is_late_) return;
   write_phase(phase);
   phase_ = phase;
   if (phase != Phase::preparing) is_late_ = false;

@@ -143,12 +143,15 @@ void read_descriptors(ObservedProcess& observed, const ProcessDirectory& directo
   }
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(fd < 0 ? nullptr : ::fdopendir(fd), ::closedir);
   if (!entries) throw OsError("list " + directory.name() + "/fd");
+  errno = 0;
   while (const dirent* entry = ::readdir(entries.get())) {
     if (entry->d_name[0] == '.') continue;
     // A harness may still be closing some.
     if (auto target = find_link(fd, entry->d_name))
       observed.descriptors.push_back(*std::move(target));
+    errno = 0;
   }
+  if (errno != 0) throw OsError("list " + directory.name() + "/fd");
 }
 
 }  // namespace

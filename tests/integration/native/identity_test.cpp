@@ -281,6 +281,21 @@ TEST_CASE("a thread that a tool started and kept does not stop sandboxes from be
                   "import threading\nprint(threading.active_count())") == "1\n");
 }
 
+TEST_CASE("a thread that a tool started without saying so does not hold up what scripts print") {
+  const TemporaryDirectory tools;
+  tools.write("says.py",
+              "import _thread, time\n"
+              "def say():\n"
+              "    while True: print('x' * 200, flush=True)\n"
+              "_thread.start_new_thread(say, ())\n"
+              "time.sleep(0.05)\n");
+  native::Environment environment = plain_environment();
+  environment.tools = tools.path();
+  NativeSandboxes sandboxes({}, environment);
+  for (int i = 0; i < 5; ++i)
+    CHECK(printed(sandboxes, *sandboxes.spawn(), "print('heard')") == "heard\n");
+}
+
 TEST_CASE("a process that a script forks knows that it has one thread") {
   CHECK(printed(R"py(
 import os, threading
