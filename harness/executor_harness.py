@@ -54,8 +54,8 @@ asyncio = None  # large, so imported only when a tool is async
 class ForkHandlers:
     """What every new process has to do.
 
-    threading's own handler takes a third of the time in which a worker starts, and copies as many pages, to forget
-    threads that most harnesses do not have. So it is kept from being registered, and called where there may be some.
+    threading's own handler is Python that touches, and so copies, dozens of pages in every worker, to forget threads
+    that most harnesses do not have. So it is kept from being registered, and called where there may be some.
     """
 
     def __init__(self):

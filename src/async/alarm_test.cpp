@@ -1,7 +1,6 @@
 #include "async/alarm.h"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 
 #include <doctest/doctest.h>
 

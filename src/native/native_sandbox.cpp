@@ -41,8 +41,9 @@ NativeSandbox::~NativeSandbox() {
 void NativeSandbox::kill() {
   // Now and not before: each descriptor counts where thousands are idle.
   if (!parts_.network) parts_.network = network_of(parts_.pidfd.get());
-  enter(Cgroup::Phase::ending);  // first: most of what its end costs comes at once
+  // First: whatever else may fail, this is done.
   kill_process(parts_.pidfd.get());
+  enter(Cgroup::Phase::ending);
 }
 
 void NativeSandbox::enter(Cgroup::Phase phase) {
