@@ -74,6 +74,7 @@ class ForkHandlers:
 
     def run(self):
         if self.has_nothing_to_forget:
+            self.has_nothing_to_forget = False  # whoever this process forks may have
             return
         try:
             for handler in self.of_threading:
@@ -85,10 +86,18 @@ class ForkHandlers:
         """The next process that is forked is a worker."""
         # A thread is in these lists until it has ended, and for a moment longer; the main thread may be in the last.
         left = threading.active_count() - 1 or _thread._count() or len(getattr(threading, "_shutdown_locks", ())) > 1
-        self.has_nothing_to_forget = not left
+        self.has_nothing_to_forget = not left and is_only_thread()
 
     def expect_any(self):
         self.has_nothing_to_forget = False
+
+
+def is_only_thread():
+    """Whether the process has no other, even one that Python does not know yet."""
+    try:
+        return len(os.listdir("/proc/self/task")) == 1
+    except OSError:
+        return False
 
 
 fork_handlers = ForkHandlers()
@@ -1014,10 +1023,31 @@ class Worker:
         self.is_hidden = is_hidden  # until the first script, which may look at itself
         self.is_plan = True
         self.steps = 0
+        self.exit_handlers = None  # how many there are before the first script
+        self.pipe = RunPipe()
         self.module = types.ModuleType("__main__")
         self.module.__dict__.update(__file__=self.file, __builtins__=builtins)
         self.module.__dict__.update(base.names)
-        self._enter()
+
+    def get_ready(self):
+        """For the first script. A zygote does it for all its workers, who find only what they changed to be done."""
+        if atexit._ncallbacks() != self.exit_handlers:  # some module adds one after every fork
+            forget_exit_handlers()
+            restore_exit_handlers()
+            self.exit_handlers = atexit._ncallbacks()
+        if channel.records is None:
+            channel.reset()
+            channel.open()
+        if sys.modules.get("__main__") is not self.module:
+            self.enter()
+
+    def serve(self):
+        """Never returns."""
+        while True:
+            request = insist(self.pipe.next_request)
+            if request is None or not self.run(request):
+                os._exit(0)
+            insist(interrupts.restore)
 
     def run(self, request):
         """One request, up to its `end`. Returns whether another one may follow."""
@@ -1051,7 +1081,7 @@ class Worker:
             self.is_hidden = False
         self._execute_code(code, value_code, self.module.__dict__)
 
-    def _enter(self):
+    def enter(self):
         """Makes this process look like `python script.py` in the workspace."""
         self.module.__dict__.update(self.base.tools)
         sys.modules["__main__"] = self.module
@@ -1061,7 +1091,7 @@ class Worker:
 
     def _next_step(self):
         if self.steps > 0:  # the first finds everything as it was prepared
-            self._enter()
+            self.enter()
             forget_directories(self.base.settled_paths)
         self.steps += 1
         return "<step %d>" % self.steps
@@ -1209,10 +1239,10 @@ class RunPipe:
         return chunk
 
 
-def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, between=None):
+def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, worker, between=None):
     """Turns a freshly forked process into a worker. Never returns. For a zygote isolate/worker.cpp does the same."""
     try:
-        become_worker(base.workspace)
+        become_worker(worker.workspace)
         take_places(stdout_fd, stderr_fd, emit_fd, run_fd)
         wait_for_end_of_parent(between)
         # Before there is a holder, who keeps the pipes open when this process is gone.
@@ -1222,23 +1252,19 @@ def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, base, between=None):
     except BaseException:
         traceback.print_exc()
         os._exit(1)
-    serve_turns(base, is_wanted)
+    serve_turns(worker, is_wanted)
 
 
-def serve_turns(base, is_wanted):
+def serve_turns(worker, is_wanted):
     """Never returns."""
     try:
-        fork_handlers.expect_any()
-        channel.reset()  # a thread that is not here may have been printing
         if "numpy.random" in sys.modules:  # Python's own is seeded anew by every fork
             numpy_seed.renew()
-        if atexit._ncallbacks() > 0:  # left by what some module does after every fork
-            forget_exit_handlers()
         if not is_wanted:
-            rehearse(base.workspace)
-        restore_exit_handlers()
-        channel.open()
-        serve_requests(Worker(base, is_hidden=True), RunPipe())
+            forget_exit_handlers()
+            rehearse(worker.workspace)
+        worker.get_ready()
+        worker.serve()
     except BaseException:
         traceback.print_exc()
         flush_streams()
@@ -1293,14 +1319,6 @@ def start_memory_holder():
     pid = libc.clone(libc.pause, ctypes.c_void_p(top), CLONE_VM | CLONE_PARENT, None)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, previous)
     return max(pid, 0)
-
-
-def serve_requests(worker, pipe):
-    while True:
-        request = insist(pipe.next_request)
-        if request is None or not worker.run(request):
-            os._exit(0)
-        insist(interrupts.restore)
 
 
 def become_worker(workspace):
@@ -1430,10 +1448,11 @@ def rehearse(workspace, mode="plan", scripts=REHEARSAL):
     pipe_out, pipe_in = map(moved_away, os.pipe())
     os.dup2(pipe_out, RUN_FD, inheritable=False)
     channel.open()
-    worker, pipe = Worker(Base({}, workspace)), RunPipe()
+    worker = Worker(Base({}, workspace))
+    worker.enter()
     for script in scripts:
         os.write(pipe_in, b"%b 60.0 0 %d\n%b" % (mode.encode(), len(script), script.encode()))
-        worker.run(pipe.next_request())
+        worker.run(worker.pipe.next_request())
     interrupts.disarm()  # this process lives on
     compile_script("x = 1", worker.file)  # the other way in which a script may end
     for fd in (*range(FIRST_SPARE_FD), null, pipe_out, pipe_in):
@@ -1476,7 +1495,8 @@ def _is_tool(value):
     return callable(value) and getattr(value, "__module__", None) == TOOLS_MODULE
 
 
-def load_base(tools, workspace, preload=(), paths=()):
+def load_worker(tools, workspace, preload=(), paths=()):
+    """What every worker is a fork of."""
     install_streams()
     hook_imports()
     for path in paths:
@@ -1493,7 +1513,7 @@ def load_base(tools, workspace, preload=(), paths=()):
     warm_up(workspace)
     gc.collect()
     gc.freeze()
-    return Base(names, workspace)
+    return Worker(Base(names, workspace), is_hidden=True)
 
 
 def load_lazy_parts():
@@ -1544,7 +1564,7 @@ def load_tool(path, tools):
         raise LoadFailed("tool %s" % os.path.basename(path), error)
 
 
-def serve_control(control, base):
+def serve_control(control, worker):
     while True:
         packet, fds = receive(control)
         if not packet:
@@ -1552,7 +1572,7 @@ def serve_control(control, base):
         try:
             request = _decoded(packet)
             if request.get("type") == "prepare" and len(fds) == 4:
-                prepare(control, fds, base)
+                prepare(control, fds, worker)
         except OSError as error:
             message = "fork: %s" % error.strerror
             send(control, {"type": "prepare_failed", "number": request.get("number", 0), "message": message})
@@ -1587,7 +1607,7 @@ def send(control, message):
     control.send(json.dumps(message).encode())
 
 
-def prepare(control, fds, base):
+def prepare(control, fds, worker):
     """Forks twice: the process between ends at once, so that the worker becomes a child of init."""
     fork_handlers.expect_worker()
     try:
@@ -1599,9 +1619,10 @@ def prepare(control, fds, base):
         status = 1
         try:
             own_pid = os.getpid()
+            fork_handlers.expect_worker()
             if os.fork() == 0:
                 control.close()
-                serve_worker(*fds, base, own_pid)
+                serve_worker(*fds, worker, own_pid)
             status = 0
         except OSError as error:
             status = error.errno
@@ -1663,9 +1684,10 @@ def sandbox_spec_type():
 class Zygote:
     """What the forking of sandboxes needs, made ready before the first."""
 
-    def __init__(self, control, base, seccomp_filter, writable_paths):
+    def __init__(self, control, worker, seccomp_filter, writable_paths):
         self.control = control
-        self.base = base
+        self.worker = worker
+        self._prepare_worker()
         # With the interpreter's lock held: new processes come back from the middle of the call.
         self.native_serve = ctypes.PyDLL(ISOLATE_LIBRARY).hearth_serve
         self.filter = ctypes.create_string_buffer(seccomp_filter, len(seccomp_filter))
@@ -1687,8 +1709,16 @@ class Zygote:
         _imp.acquire_lock()  # as before every fork; 3.13 gives it back in the new process
         is_wanted = self.native_serve(self.control.fileno(), ctypes.byref(self.spec))
         if is_wanted >= 0:
-            serve_turns(self.base, is_wanted == 1)
+            serve_turns(self.worker, is_wanted == 1)
         os._exit(0)
+
+    def _prepare_worker(self):
+        """Here rather than in each of them: a line of Python copies some ten pages."""
+        ends = tuple(map(moved_away, os.pipe()))
+        os.dup2(ends[1], EMIT_FD, inheritable=False)  # like the one that each will have there
+        self.worker.get_ready()
+        for fd in (EMIT_FD, *ends):
+            os.close(fd)
 
 
 def read_filter():
@@ -1700,7 +1730,7 @@ def read_filter():
 
 
 def parse_arguments(arguments):
-    """What load_base() wants, and what a zygote does besides."""
+    """What load_worker() wants, and what a zygote does besides."""
     options = {"tools": "/tools", "workspace": "/workspace", "preload": [], "paths": []}
     zygote = {"is_zygote": False, "writable_paths": []}
     rest = [part for argument in arguments for part in argument.split("=", 1)]
@@ -1737,17 +1767,17 @@ def main(arguments):
     own_directory = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != own_directory]
     try:
-        base = load_base(**options)
+        worker = load_worker(**options)
     except LoadFailed as failure:
         send(control, {"type": "failed", "message": str(failure), "traceback": failure.traceback})
         return 1
     set_dumpable(False)
     if zygote["is_zygote"]:
-        sandboxes = Zygote(control, base, read_filter(), zygote["writable_paths"])
+        sandboxes = Zygote(control, worker, read_filter(), zygote["writable_paths"])
         send_ready(control)
         return sandboxes.serve()
     send_ready(control)
-    return serve_control(control, base)
+    return serve_control(control, worker)
 
 
 def send_ready(control):
