@@ -3,6 +3,7 @@
 #include "isolate/steps.h"
 #include "wire/spawn_request.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/rseq.h>
 #include <sys/socket.h>
@@ -142,7 +143,7 @@ void fill_in(HearthSandboxSpec& spec, const Request& request) {
   spec.scratch_inodes = request.values.scratch_inodes;
   spec.use_landlock = request.values.use_landlock;
   const std::int32_t* next = request.fds;
-  if (request.values.is_for_worker != 0) {
+  if (request.values.kind == wire::SpawnKind::worker) {
     spec.joined = *next++;
     spec.gate = *next++;
     for (std::int32_t& fd : spec.worker_fds) fd = *next++;
@@ -157,14 +158,35 @@ void fill_in(HearthSandboxSpec& spec, const Request& request) {
 
 // Descriptors may be lost on the way if the zygote has no room for them.
 bool is_whole(const Request& request) {
-  if (request.values.is_for_worker != 0) return request.fd_count >= 6;
-  return request.fd_count >= (request.values.has_network != 0 ? 3 : 2);
+  switch (request.values.kind) {
+    case wire::SpawnKind::sandbox:
+      return request.fd_count >= (request.values.has_network != 0 ? 3 : 2);
+    case wire::SpawnKind::worker:
+      return request.fd_count >= 6;
+    case wire::SpawnKind::twin:
+      return request.fd_count == 1;
+  }
+  return false;
+}
+
+// The number of the new process, -1 if there is none, 0 in it.
+int spawn_twin(const HearthSandboxSpec& spec) {
+  // Where the last sandbox's processes are would be forked into otherwise.
+  if (::setns(spec.own_pid_namespace, CLONE_NEWPID) != 0) return -1;
+  return ::fork();
+}
+
+// Nobody but the other zygote hears what is said there.
+void take_over(std::int32_t& control, const Request& request) {
+  ::close(control);
+  control = request.fds[0];
 }
 
 }  // namespace
 }  // namespace hearth::isolate
 
 using namespace hearth::isolate;
+using hearth::wire::SpawnKind;
 
 extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t control,
                                                                    HearthSandboxSpec* spec) {
@@ -177,10 +199,17 @@ extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t 
     keep_ended();
     errno = EPROTO;
     int pid = -1;
-    if (is_whole(request)) {
+    if (is_whole(request) && request.values.kind == SpawnKind::twin) {
+      pid = spawn_twin(*spec);
+      if (pid == 0) {
+        take_over(control, request);
+        forget_ended();
+        continue;
+      }
+    } else if (is_whole(request)) {
       fill_in(*spec, request);
-      pid = request.values.is_for_worker != 0 ? spawn_later_worker(*spec, worker)
-                                              : spawn_sandbox(*spec, worker);
+      pid = request.values.kind == SpawnKind::worker ? spawn_later_worker(*spec, worker)
+                                                     : spawn_sandbox(*spec, worker);
       if (pid == 0) {
         remember_processor_number();
         // Here and not in Python, where a thread of a tool that wants the lock stops it before.
@@ -188,7 +217,7 @@ extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t 
         return start_worker(worker) ? 1 : 0;
       }
     }
-    if (request.values.is_for_worker != 0 && pid > 0) remember_newcomer(pid);
+    if (request.values.kind == SpawnKind::worker && pid > 0) remember_newcomer(pid);
     // Everything in this pid namespace ends with its first process, which is this one.
     if (!answer(control, request.values.number, pid)) return -1;
     forget_ended();

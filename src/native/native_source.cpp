@@ -278,7 +278,7 @@ Task<> NativeSource::let_worker_in(const NativeSandbox& sandbox, std::vector<os:
   if (!first) throw OsError("duplicate a descriptor");
   StreamPair gate = stream_pair();
   wire::SpawnRequest request = request_for(sandbox.uid());
-  request.is_for_worker = 1;
+  request.kind = wire::SpawnKind::worker;
   std::vector<os::UniqueFd> joining;
   if (sandbox.cgroup() != nullptr) joining = sandbox.cgroup()->open_for_joining();
   std::vector<int> fds{first.get(), gate.theirs.get()};

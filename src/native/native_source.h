@@ -1,6 +1,7 @@
 // native/native_source.h: sandboxes made of kernel namespaces, of one environment.
 #pragma once
 
+#include "async/mutex.h"
 #include "async/task_group.h"
 #include "backend/sandbox.h"
 #include "blueprint/sandbox_config.h"

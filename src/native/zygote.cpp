@@ -6,7 +6,7 @@
 #include "channel/sandbox_channel.h"
 #include "os/packet.h"
 
-#include <boost/asio/this_coro.hpp>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
 
@@ -17,9 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace hearth::native {
@@ -29,6 +31,8 @@ namespace json = boost::json;
 
 constexpr std::size_t max_packet_bytes = std::size_t{128} << 10;
 constexpr std::size_t max_last_words_bytes = std::size_t{16} << 10;
+// Each costs a megabyte; so many make some thousand sandboxes a second.
+constexpr unsigned most_twins = 8;
 
 struct Pair {
   os::UniqueFd ours;
@@ -109,10 +113,14 @@ json::object parse(const std::string& text) {
 
 Zygote::Zygote(const asio::any_io_executor& executor, const backend::Programs& programs,
                const LaunchPlan& plan, int seccomp_filter)
-    : control_(executor), output_(new Output{asio::posix::stream_descriptor(executor), {}}) {
+    : executor_(executor),
+      most_twins_(std::clamp(std::thread::hardware_concurrency(), 1U, most_twins)),
+      twin_is_idle_(executor, asio::steady_timer::time_point::max()),
+      output_(new Output{asio::posix::stream_descriptor(executor), {}}) {
   Pair control = control_pair();
   Pair output = output_pair();
-  control_.assign(control.ours.release());
+  twins_.push_back(
+      std::make_shared<Twin>(asio::posix::stream_descriptor(executor, control.ours.release())));
   output_->pipe.assign(output.ours.release());
   // Each zygote reads the filter from its start, and they may start at the same time.
   const os::UniqueFd filter(
@@ -152,7 +160,7 @@ os::UniqueFd Zygote::take_network() {
 }
 
 Task<> Zygote::ready() {
-  Reply reply = co_await receive();
+  Reply reply = co_await receive(*twins_.front());
   if (reply.text.empty()) fail_as_ended();
   const json::object message = parse(reply.text);
   if (string_in(message, "type") == "failed")
@@ -160,41 +168,104 @@ Task<> Zygote::ready() {
   if (string_in(message, "type") != "ready") throw SpawnError("the zygote made no sense", {});
 }
 
-Task<Zygote::Reply> Zygote::receive() {
+Task<Zygote::Reply> Zygote::receive(Twin& twin) {
   static std::array<char, max_packet_bytes> buffer;  // all zygotes live on one loop
   while (true) {
-    if (std::optional<os::Packet> packet = os::receive_packet(control_.native_handle(), buffer))
+    if (std::optional<os::Packet> packet = os::receive_packet(twin.control.native_handle(), buffer))
       co_return Reply{std::string(packet->text),
                       packet->fds.empty() ? os::UniqueFd() : std::move(packet->fds.front())};
-    co_await control_.async_wait(control_.wait_read, asio::use_awaitable);
+    co_await twin.control.async_wait(asio::posix::stream_descriptor::wait_read,
+                                     asio::use_awaitable);
   }
 }
 
+std::shared_ptr<Zygote::Twin> Zygote::idle_twin() const {
+  const auto found =
+      std::find_if(twins_.begin(), twins_.end(), [](const auto& twin) { return !twin->is_busy; });
+  return found == twins_.end() ? nullptr : *found;
+}
+
+class Zygote::Use {
+ public:
+  Use(Zygote& zygote, Twin& twin) : zygote_(zygote), twin_(twin) { twin_.is_busy = true; }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  ~Use() {
+    twin_.is_busy = false;
+    zygote_.twin_is_idle_.cancel_one();
+  }
+
+ private:
+  Zygote& zygote_;
+  Twin& twin_;
+};
+
 Task<os::UniqueFd> Zygote::fork(wire::SpawnRequest request, const std::vector<int>& fds,
                                 std::chrono::milliseconds limit) {
-  const Mutex::Lock lock = co_await one_request_.lock();
-  // With it ends the wait for its answer.
-  const Alarm watchdog(control_.get_executor(), limit, [this] {
-    log::error("a zygote does not answer and is ended", {});
-    end();
-  });
+  bool had_to_wait = false;
+  while (true) {
+    const std::shared_ptr<Twin> twin = idle_twin();
+    if (!twin) {
+      had_to_wait = true;
+      co_await twin_is_idle_.async_wait(asio::as_tuple(asio::use_awaitable));
+      continue;
+    }
+    const Use use(*this, *twin);
+    // With it ends the wait for its answer.
+    const Alarm watchdog(executor_, limit, [this] {
+      log::error("a zygote does not answer and is ended", {});
+      end();
+    });
+    if (had_to_wait && twins_.size() < most_twins_) co_await add_twin(*twin);
+    std::optional<Forked> forked = co_await ask(*twin, request, fds);
+    if (!forked) {
+      log::warning("a zygote's twin has ended", {});
+      std::erase(twins_, twin);
+    } else if (forked->pidfd) {
+      co_return std::move(forked->pidfd);
+    } else {
+      throw SpawnError(std::string("fork from the zygote: ") + std::strerror(forked->error), {});
+    }
+  }
+}
+
+Task<> Zygote::add_twin(Twin& of) {
+  Pair control = control_pair();
+  wire::SpawnRequest request{};
+  request.kind = wire::SpawnKind::twin;
+  const std::vector<int> fds{control.theirs.get()};
+  const std::optional<Forked> forked = co_await ask(of, request, fds);
+  if (!forked) co_return;
+  if (!forked->pidfd) {
+    // Then those that are there must do.
+    most_twins_ = twins_.size();
+    co_return;
+  }
+  twins_.push_back(
+      std::make_shared<Twin>(asio::posix::stream_descriptor(executor_, control.ours.release())));
+  twin_is_idle_.cancel_one();
+}
+
+Task<std::optional<Zygote::Forked>> Zygote::ask(Twin& twin, wire::SpawnRequest request,
+                                                const std::vector<int>& fds) {
   request.number = ++requests_;
   const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);
+  if (!alive()) fail_as_ended();
   // One request at a time is on its way, so there is always room.
-  if (!alive() || !os::send_packet(control_.native_handle(), bytes, fds)) fail_as_ended();
-  Forked forked;
+  if (!os::send_packet(twin.control.native_handle(), bytes, fds)) {
+    if (&twin == twins_.front().get()) fail_as_ended();
+    co_return std::nullopt;
+  }
   try {
-    forked = co_await answer_to(request.number);
+    co_return co_await answer_to(request.number, twin);
   } catch (...) {
     end();
     throw;
   }
-  if (forked.pidfd) co_return std::move(forked.pidfd);
-  throw SpawnError(std::string("fork from the zygote: ") + std::strerror(forked.error), {});
 }
 
-Task<Zygote::Forked> Zygote::answer_to(std::uint64_t request) {
-  Reply reply = co_await receive();
+Task<Zygote::Forked> Zygote::answer_to(std::uint64_t request, Twin& twin) {
+  Reply reply = co_await receive(twin);
   if (reply.text.empty()) fail_as_ended();
   wire::SpawnReply answer{};
   if (reply.text.size() != sizeof answer) throw SpawnError("the zygote made no sense", {});

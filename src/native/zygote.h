@@ -1,7 +1,6 @@
 // native/zygote.h: the process that forks the sandboxes of one environment, and the socket to it.
 #pragma once
 
-#include "async/mutex.h"
 #include "async/task.h"
 #include "channel/sandbox_channel.h"
 #include "native/launch_plan.h"
@@ -9,11 +8,14 @@
 #include "wire/spawn_request.h"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hearth::native {
@@ -38,9 +40,10 @@ class Zygote {
   Task<> ready();
 
   // A pidfd of the sandbox's first process, or of one that brings a worker into it. `fds`: as the
-  // request wants them. They must stay open until this returns. Throws SpawnError. If it then is
-  // not certain that nothing was forked, the zygote is ended: that would have no owner. So it is if
-  // it has not answered within `limit`.
+  // request wants them. Several at once are forked side by side, as far as the processors go. They
+  // must stay open until this returns. Throws SpawnError. If it then is not certain that nothing
+  // was forked, the zygote is ended: that would have no owner. So it is if it has not answered
+  // within `limit`.
   Task<os::UniqueFd> fork(wire::SpawnRequest request, const std::vector<int>& fds,
                           std::chrono::milliseconds limit);
 
@@ -68,20 +71,35 @@ class Zygote {
     // False at the end, and when there is nothing to be read now.
     bool read();
   };
+  // It answers one request after the other, so there are as many of it as have work: the first,
+  // and twins that it forks.
+  struct Twin {
+    explicit Twin(asio::posix::stream_descriptor socket) : control(std::move(socket)) {}
+    asio::posix::stream_descriptor control;
+    bool is_busy = false;
+  };
+  class Use;
   static Task<> drain(std::shared_ptr<Output> output);
-  Task<Reply> receive();
+  std::shared_ptr<Twin> idle_twin() const;
+  Task<> add_twin(Twin& of);
+  static Task<Reply> receive(Twin& twin);
   struct Forked {
     os::UniqueFd pidfd;
     int error = 0;  // of the fork, if there is no pidfd
   };
-  Task<Forked> answer_to(std::uint64_t request);
+  // Nothing if the twin is gone and never got it.
+  Task<std::optional<Forked>> ask(Twin& twin, wire::SpawnRequest request,
+                                  const std::vector<int>& fds);
+  Task<Forked> answer_to(std::uint64_t request, Twin& twin);
   [[noreturn]] void fail_as_ended();
 
-  asio::posix::stream_descriptor control_;
+  asio::any_io_executor executor_;
+  std::vector<std::shared_ptr<Twin>> twins_;  // the first is never missing
+  std::size_t most_twins_;
+  asio::steady_timer twin_is_idle_;  // never expires; cancelled for the next who waits for one
   std::shared_ptr<Output> output_;
   pid_t launcher_ = 0;
   bool ended_ = false;  // the socket says so; the launcher may need a moment longer
-  Mutex one_request_;
   std::uint64_t requests_ = 0;
   std::vector<os::UniqueFd> networks_;
 };

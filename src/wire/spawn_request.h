@@ -6,10 +6,21 @@
 
 namespace hearth::wire {
 
-// Comes with descriptors. For a sandbox: its stream, init's socket to whoever makes its workers,
-// perhaps a network namespace that another sandbox of this zygote had. For one more worker of a
-// sandbox: a pidfd of its first process, a socket, then the worker's stdout, stderr, emit and run.
-// In both cases follows what they join their cgroups by.
+// What a request asks for, and the descriptors that come with it:
+enum class SpawnKind : std::uint64_t {
+  // Its stream, init's socket to whoever makes its workers, perhaps a network namespace that
+  // another
+  // sandbox of this zygote had, what it joins its cgroups by.
+  sandbox,
+  // One more for a sandbox. A pidfd of its first process, a socket, the worker's stdout, stderr,
+  // emit and run, what it joins its cgroups by.
+  worker,
+  // Another zygote like this one, which hears nothing while it isolates a sandbox. A socket on
+  // which
+  // the new one gets its requests.
+  twin,
+};
+
 struct SpawnRequest {
   std::uint64_t number;
   std::uint32_t uid;
@@ -20,13 +31,14 @@ struct SpawnRequest {
   std::uint64_t scratch_inodes;
   std::uint32_t use_landlock;
   std::uint32_t has_network;
-  std::uint64_t is_for_worker;
+  SpawnKind kind;
 };
 
 struct SpawnReply {
   std::uint64_t number;  // of the request
   // 0: with it comes a pidfd of the sandbox's first process; or of one that becomes part of the
-  // sandbox, says so by a byte on its socket, waits there for another, forks the worker and ends.
+  // sandbox, says so by a byte on its socket, waits there for another, forks the worker and ends;
+  // or of the twin.
   std::int64_t error;
 };
 

@@ -18,10 +18,12 @@ namespace {
 
 // Sandboxes of this process that the kernel knows of, by their pid namespaces.
 std::size_t sandboxes_in_kernel(const Lease& any) {
-  const pid_t zygote = zygote_of(const_cast<Lease&>(any).sandbox());
+  // A zygote may have twins, and all of them have sandboxes.
+  const std::string zygotes = pid_namespace_of(zygote_of(const_cast<Lease&>(any).sandbox()));
   std::set<std::string> namespaces;
   for (const pid_t pid : all_processes())
-    if (parent_of(pid) == zygote) namespaces.insert(pid_namespace_of(pid));
+    if (pid_namespace_of(parent_of(pid)) == zygotes) namespaces.insert(pid_namespace_of(pid));
+  namespaces.erase(zygotes);
   namespaces.erase("");
   return namespaces.size();
 }
