@@ -193,6 +193,7 @@ extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t 
   // Whoever ends is nobody's business here: the host holds a pidfd.
   forget_ended();
   learn_untouched_network();
+  put_into_large_pages(reinterpret_cast<const void*>(spec->after_fork));
   Request request;
   NewWorker worker{};
   while (receive(control, request)) {

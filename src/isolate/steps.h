@@ -28,6 +28,9 @@ bool limit_files(std::uint64_t soft, std::uint64_t hard);
 
 // In the zygote, once: what a new network says of itself, with which others are compared.
 void learn_untouched_network();
+// The same: the program or library that has this function, as far as it fills such pages. Where the
+// kernel has none, everything stays as it is.
+void put_into_large_pages(const void* code);
 
 bool become_sandbox_user(const HearthSandboxSpec& spec);
 bool join_sandbox_user(const HearthSandboxSpec& spec);  // closes `joined`
