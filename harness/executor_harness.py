@@ -1501,6 +1501,7 @@ def load_worker(tools, workspace, preload=(), paths=()):
     hook_imports()
     for path in paths:
         add_path(path)
+    show_to_children(paths)
     names = load_tools(tools)
     for module in preload:
         try:
@@ -1537,6 +1538,13 @@ def add_path(path):
     machines = [at for at, entry in enumerate(before) if entry.endswith(("site-packages", "dist-packages"))]
     place = min(machines, default=len(before))
     sys.path[:] = before[:place] + added + before[place:]
+
+
+def show_to_children(paths):
+    """A Python that a script starts, to run pytest for instance, finds the same packages."""
+    known = os.environ.get("PYTHONPATH")
+    if paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([*paths, *([known] if known else [])])
 
 
 def load_tools(directory):

@@ -70,6 +70,13 @@ class Start(unittest.TestCase):
             self.assertEqual(turn.stdout, "3 4\n")
             self.assertEqual(turn.only("error")["name"], "ModuleNotFoundError")
 
+    def test_a_python_that_a_script_starts_finds_them_too(self):
+        child = "import subprocess, sys\nprint(subprocess.check_output([sys.executable, '-m', 'beside'], text=True))"
+        with Harness(modules={"beside.py": "print('found')"}) as harness:
+            self.assertEqual(harness.run(child).stdout, "found\n\n")
+        with Harness() as harness:
+            self.assertEqual(harness.run("import os; print(os.getenv('PYTHONPATH'))").stdout, "None\n")
+
     def test_preloaded_modules_are_there_before_the_script(self):
         modules = {"heavy.py": "import os\npid = os.getpid()"}
         with Harness(modules=modules, arguments=["--preload", "heavy,json"]) as harness:
