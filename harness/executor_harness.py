@@ -216,8 +216,13 @@ class Channel:
         self.last = None  # the stream that has written since the last record
 
     def open(self):
+        """For the next script, which accepts records from its beginning."""
         self.records = self._buffer(PIPE_BYTES)
-        self.accepting = True
+        self.accepting = False
+
+    def is_as_new(self):
+        """Whether it is open and nobody has used it: somebody may have in the zygote, or in a handler after the fork."""
+        return self.records is not None and self.last is None and self.totals == [0, 0]
 
     def abandon(self):
         """For a process the script forked: its prints stay ordinary writes, its records would tear ours."""
@@ -1025,9 +1030,7 @@ class Worker:
         self.steps = 0
         self.exit_handlers = None  # how many there are before the first script
         self.pipe = RunPipe()
-        self.module = types.ModuleType("__main__")
-        self.module.__dict__.update(__file__=self.file, __builtins__=builtins)
-        self.module.__dict__.update(base.names)
+        self.module = None
 
     def get_ready(self):
         """For the first script. A zygote does it for all its workers, who find only what they changed to be done."""
@@ -1035,11 +1038,19 @@ class Worker:
             forget_exit_handlers()
             restore_exit_handlers()
             self.exit_handlers = atexit._ncallbacks()
-        if channel.records is None:
+        if not channel.is_as_new():
             channel.reset()
             channel.open()
+        if self.module is None:
+            self._make_module()
         if sys.modules.get("__main__") is not self.module:
             self.enter()
+
+    def _make_module(self):
+        # Not before the freeze: a script may want to find its globals among all objects.
+        self.module = types.ModuleType("__main__")
+        self.module.__dict__.update(__file__=self.file, __builtins__=builtins)
+        self.module.__dict__.update(self.base.names)
 
     def serve(self):
         """Never returns."""
@@ -1447,9 +1458,9 @@ def rehearse(workspace, mode="plan", scripts=REHEARSAL):
     os.dup2(null, EMIT_FD, inheritable=False)
     pipe_out, pipe_in = map(moved_away, os.pipe())
     os.dup2(pipe_out, RUN_FD, inheritable=False)
-    channel.open()
     worker = Worker(Base({}, workspace))
-    worker.enter()
+    worker.exit_handlers = atexit._ncallbacks()  # as they are
+    worker.get_ready()
     for script in scripts:
         os.write(pipe_in, b"%b 60.0 0 %d\n%b" % (mode.encode(), len(script), script.encode()))
         worker.run(worker.pipe.next_request())
@@ -1677,6 +1688,7 @@ def sandbox_spec_type():
             ("init_path", text),
             ("versions", text),
             ("after_fork", ctypes.c_void_p),
+            ("has_threads", u64),
             ("own_pid_namespace", i32),
             ("stream", i32),
             ("control", i32),
@@ -1695,7 +1707,6 @@ class Zygote:
     def __init__(self, control, worker, seccomp_filter, writable_paths):
         self.control = control
         self.worker = worker
-        self._prepare_worker()
         # With the interpreter's lock held: new processes come back from the middle of the call.
         self.native_serve = ctypes.PyDLL(ISOLATE_LIBRARY).hearth_serve
         self.filter = ctypes.create_string_buffer(seccomp_filter, len(seccomp_filter))
@@ -1707,13 +1718,15 @@ class Zygote:
             init_path=INIT,
             versions=("%s/%s" % (python_version(), HARNESS_VERSION)).encode(),
             after_fork=ctypes.cast(ctypes.pythonapi.PyOS_AfterFork_Child, ctypes.c_void_p).value,
-            own_pid_namespace=os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC),
+            own_pid_namespace=moved_away(os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)),
         )
 
     def serve(self):
         gc.collect()
         gc.freeze()
-        fork_handlers.expect_worker()  # no other thread runs from here on
+        fork_handlers.expect_worker()
+        self.spec.has_threads = not is_only_thread()
+        self._prepare_worker()
         _imp.acquire_lock()  # as before every fork; 3.13 gives it back in the new process
         is_wanted = self.native_serve(self.control.fileno(), ctypes.byref(self.spec))
         if is_wanted >= 0:
@@ -1722,11 +1735,15 @@ class Zygote:
 
     def _prepare_worker(self):
         """Here rather than in each of them: a line of Python copies some ten pages."""
+        kept = out_of_the_way(EMIT_FD) if is_open(EMIT_FD) else None  # perhaps a tool's
         ends = tuple(map(moved_away, os.pipe()))
         os.dup2(ends[1], EMIT_FD, inheritable=False)  # like the one that each will have there
         self.worker.get_ready()
         for fd in (EMIT_FD, *ends):
             os.close(fd)
+        if kept is not None:
+            os.dup2(kept, EMIT_FD, inheritable=False)
+            os.close(kept)
 
 
 def read_filter():

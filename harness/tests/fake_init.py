@@ -89,7 +89,7 @@ class Worker:
         harness.send({"type": "prepare", "number": 1}, theirs)
         for fd in theirs:
             os.close(fd)
-        self.pid = None
+        self.pid = self.holder = None
         self.taken_out = self.taken_err = 0
 
     def wait_prepared(self, keep_holder=False):
@@ -115,8 +115,9 @@ class Worker:
         return self
 
     def end_holder(self):
-        os.kill(self.holder, signal.SIGKILL)
-        return reap(self.holder)
+        holder, self.holder = self.holder, None
+        os.kill(holder, signal.SIGKILL)
+        return reap(holder)
 
     def collect(self, is_enough):
         """Reads all three pipes until `is_enough()` or the end of all of them."""
@@ -176,9 +177,10 @@ class Worker:
         for fd in (self.stdout, self.stderr, self.emit, self.requests):
             with contextlib.suppress(OSError):
                 os.close(fd)
-        with contextlib.suppress(OSError):
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+        for pid in filter(None, (self.pid, self.holder)):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
 
 
 def reap(pid):

@@ -5,6 +5,7 @@
 
 #include <link.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -79,10 +80,13 @@ void put_into_large_pages(const void* code) {
   if (end <= begin) return;
   void* const place = reinterpret_cast<void*>(begin);
   void* const copy = copy_of(place, end - begin);
-  // In one step: whatever runs there goes on with the same code.
-  if (copy != nullptr &&
-      ::mremap(copy, end - begin, end - begin, MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED)
-    ::munmap(copy, end - begin);
+  if (copy == nullptr) return;
+  // In one step: whatever runs there goes on with the same code. If it fails there is no code left
+  // to go on with.
+  constexpr int onto_it = MREMAP_MAYMOVE | MREMAP_FIXED;
+  if (::mremap(copy, end - begin, end - begin, onto_it, place) != MAP_FAILED) return;
+  constexpr char words[] = "Python's code could not be moved into large pages\n";
+  ::_exit(::write(2, words, sizeof words - 1) > 0 ? 1 : 2);
 }
 
 }  // namespace hearth::isolate

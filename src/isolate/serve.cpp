@@ -116,9 +116,11 @@ bool send_reply(int control, wire::SpawnReply reply, int pidfd) {
 }
 
 // False if there is a process now that nobody could hold.
-bool answer(int control, std::uint64_t number, int pid) {
-  if (pid <= 0) {
-    send_reply(control, {number, errno}, -1);
+bool answer(int control, const wire::SpawnRequest& request, int pid) {
+  const std::uint64_t number = request.number;
+  // A twin ends when its socket is closed, so nobody has to hold it.
+  if (pid <= 0 || request.kind == wire::SpawnKind::twin) {
+    send_reply(control, {number, pid > 0 ? 0 : errno}, -1);
     return true;
   }
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
@@ -171,6 +173,11 @@ bool is_whole(const Request& request) {
 
 // The number of the new process, -1 if there is none, 0 in it.
 int spawn_twin(const HearthSandboxSpec& spec) {
+  if (spec.has_threads != 0) {
+    // What one of them may hold in this moment, the twin and all its sandboxes would never get.
+    errno = ENOTSUP;
+    return -1;
+  }
   // Where the last sandbox's processes are would be forked into otherwise.
   if (::setns(spec.own_pid_namespace, CLONE_NEWPID) != 0) return -1;
   return ::fork();
@@ -219,8 +226,9 @@ extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t 
       }
     }
     if (request.values.kind == SpawnKind::worker && pid > 0) remember_newcomer(pid);
-    // Everything in this pid namespace ends with its first process, which is this one.
-    if (!answer(control, request.values.number, pid)) return -1;
+    // Everything in this pid namespace ends with its first process, and that with its host's
+    // socket.
+    if (!answer(control, request.values, pid)) return -1;
     forget_ended();
     for (std::size_t i = 0; i < request.fd_count; ++i) ::close(request.fds[i]);
   }

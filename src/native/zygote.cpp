@@ -34,6 +34,17 @@ constexpr std::size_t max_last_words_bytes = std::size_t{16} << 10;
 // Each costs a megabyte; so many make some thousand sandboxes a second.
 constexpr unsigned most_twins = 8;
 
+class Counted {
+ public:
+  explicit Counted(std::size_t& count) : count_(count) { ++count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { --count_; }
+
+ private:
+  std::size_t& count_;
+};
+
 struct Pair {
   os::UniqueFd ours;
   os::UniqueFd theirs;
@@ -192,7 +203,7 @@ class Zygote::Use {
   Use& operator=(const Use&) = delete;
   ~Use() {
     twin_.is_busy = false;
-    zygote_.twin_is_idle_.cancel_one();
+    zygote_.let_next_in();
   }
 
  private:
@@ -200,23 +211,30 @@ class Zygote::Use {
   Twin& twin_;
 };
 
+void Zygote::let_next_in() {
+  if (waiting_ > 0 && idle_twin()) twin_is_idle_.cancel_one();
+}
+
 Task<os::UniqueFd> Zygote::fork(wire::SpawnRequest request, const std::vector<int>& fds,
                                 std::chrono::milliseconds limit) {
   bool had_to_wait = false;
   while (true) {
     const std::shared_ptr<Twin> twin = idle_twin();
-    if (!twin) {
+    // First come, first served: who was let in may not have come yet.
+    if (!twin || (waiting_ > 0 && !had_to_wait)) {
       had_to_wait = true;
+      const Counted counted(waiting_);
       co_await twin_is_idle_.async_wait(asio::as_tuple(asio::use_awaitable));
       continue;
     }
     const Use use(*this, *twin);
+    let_next_in();
     // With it ends the wait for its answer.
     const Alarm watchdog(executor_, limit, [this] {
       log::error("a zygote does not answer and is ended", {});
       end();
     });
-    if (had_to_wait && twins_.size() < most_twins_) co_await add_twin(*twin);
+    if (had_to_wait && twins_.size() + twins_coming_ < most_twins_) co_await add_twin(*twin);
     std::optional<Forked> forked = co_await ask(*twin, request, fds);
     if (!forked) {
       log::warning("a zygote's twin has ended", {});
@@ -229,21 +247,26 @@ Task<os::UniqueFd> Zygote::fork(wire::SpawnRequest request, const std::vector<in
   }
 }
 
+// Whoever wants a sandbox gets it without a twin as well, if later.
 Task<> Zygote::add_twin(Twin& of) {
-  Pair control = control_pair();
-  wire::SpawnRequest request{};
-  request.kind = wire::SpawnKind::twin;
-  const std::vector<int> fds{control.theirs.get()};
-  const std::optional<Forked> forked = co_await ask(of, request, fds);
-  if (!forked) co_return;
-  if (!forked->pidfd) {
-    // Then those that are there must do.
-    most_twins_ = twins_.size();
+  const Counted coming(twins_coming_);
+  std::optional<Pair> control;
+  try {
+    control = control_pair();
+  } catch (const OsError&) {
     co_return;
   }
-  twins_.push_back(
-      std::make_shared<Twin>(asio::posix::stream_descriptor(executor_, control.ours.release())));
-  twin_is_idle_.cancel_one();
+  wire::SpawnRequest request{};
+  request.kind = wire::SpawnKind::twin;
+  const std::vector<int> fds{control->theirs.get()};
+  const std::optional<Forked> forked = co_await ask(of, request, fds);
+  if (forked && forked->error == ENOTSUP) most_twins_ = twins_.size();
+  if (!forked || forked->error != 0) co_return;
+  auto twin = std::make_shared<Twin>(asio::posix::stream_descriptor(executor_));
+  twin->control.assign(control->ours.get());
+  control->ours.release();
+  twins_.push_back(std::move(twin));
+  let_next_in();
 }
 
 Task<std::optional<Zygote::Forked>> Zygote::ask(Twin& twin, wire::SpawnRequest request,
@@ -257,22 +280,22 @@ Task<std::optional<Zygote::Forked>> Zygote::ask(Twin& twin, wire::SpawnRequest r
     co_return std::nullopt;
   }
   try {
-    co_return co_await answer_to(request.number, twin);
+    co_return co_await answer_to(request, twin);
   } catch (...) {
     end();
     throw;
   }
 }
 
-Task<Zygote::Forked> Zygote::answer_to(std::uint64_t request, Twin& twin) {
+Task<Zygote::Forked> Zygote::answer_to(const wire::SpawnRequest& request, Twin& twin) {
   Reply reply = co_await receive(twin);
   if (reply.text.empty()) fail_as_ended();
   wire::SpawnReply answer{};
   if (reply.text.size() != sizeof answer) throw SpawnError("the zygote made no sense", {});
   std::memcpy(&answer, reply.text.data(), sizeof answer);
-  if (answer.number != request) throw SpawnError("the zygote made no sense", {});
+  if (answer.number != request.number) throw SpawnError("the zygote made no sense", {});
   // The kernel drops what there is no room for.
-  if (answer.error == 0 && !reply.fd)
+  if (answer.error == 0 && !reply.fd && request.kind != wire::SpawnKind::twin)
     throw SpawnError("a process was made, but no descriptor was left to hold it by", {});
   co_return Forked{std::move(reply.fd), static_cast<int>(answer.error)};
 }

@@ -81,22 +81,25 @@ class Zygote {
   class Use;
   static Task<> drain(std::shared_ptr<Output> output);
   std::shared_ptr<Twin> idle_twin() const;
+  void let_next_in();
   Task<> add_twin(Twin& of);
   static Task<Reply> receive(Twin& twin);
   struct Forked {
     os::UniqueFd pidfd;
     int error = 0;  // of the fork, if there is no pidfd
   };
-  // Nothing if the twin is gone and never got it.
+  // Nothing if the twin is gone and never got it. Another twin comes without a pidfd.
   Task<std::optional<Forked>> ask(Twin& twin, wire::SpawnRequest request,
                                   const std::vector<int>& fds);
-  Task<Forked> answer_to(std::uint64_t request, Twin& twin);
+  Task<Forked> answer_to(const wire::SpawnRequest& request, Twin& twin);
   [[noreturn]] void fail_as_ended();
 
   asio::any_io_executor executor_;
   std::vector<std::shared_ptr<Twin>> twins_;  // the first is never missing
   std::size_t most_twins_;
+  std::size_t twins_coming_ = 0;
   asio::steady_timer twin_is_idle_;  // never expires; cancelled for the next who waits for one
+  std::size_t waiting_ = 0;
   std::shared_ptr<Output> output_;
   pid_t launcher_ = 0;
   bool ended_ = false;  // the socket says so; the launcher may need a moment longer

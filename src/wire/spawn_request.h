@@ -9,15 +9,13 @@ namespace hearth::wire {
 // What a request asks for, and the descriptors that come with it:
 enum class SpawnKind : std::uint64_t {
   // Its stream, init's socket to whoever makes its workers, perhaps a network namespace that
-  // another
-  // sandbox of this zygote had, what it joins its cgroups by.
+  // another sandbox of this zygote had, what it joins its cgroups by.
   sandbox,
   // One more for a sandbox. A pidfd of its first process, a socket, the worker's stdout, stderr,
   // emit and run, what it joins its cgroups by.
   worker,
   // Another zygote like this one, which hears nothing while it isolates a sandbox. A socket on
-  // which
-  // the new one gets its requests.
+  // which the new one gets its requests, and with which it ends. ENOTSUP: it cannot have any.
   twin,
 };
 
@@ -37,8 +35,7 @@ struct SpawnRequest {
 struct SpawnReply {
   std::uint64_t number;  // of the request
   // 0: with it comes a pidfd of the sandbox's first process; or of one that becomes part of the
-  // sandbox, says so by a byte on its socket, waits there for another, forks the worker and ends;
-  // or of the twin.
+  // sandbox, says so by a byte on its socket, waits there for another, forks the worker and ends.
   std::int64_t error;
 };
 
