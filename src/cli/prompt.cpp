@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -22,7 +23,16 @@ namespace {
 constexpr int most_kept_lines = 1000;
 
 volatile std::sig_atomic_t caught_signal = 0;
-void note_signal(int number) { caught_signal = number; }
+void wake_up(int /*signal*/) {}
+
+// It may come when the prompt is there and the read has not yet begun, which then would wait all
+// the same. So the clock interrupts it, again and again.
+void note_signal(int number) {
+  caught_signal = number;
+  constexpr timeval a_moment{0, 10'000};
+  const itimerval again{a_moment, a_moment};
+  ::setitimer(ITIMER_REAL, &again, nullptr);
+}
 
 // While it lives, a signal ends a read that waits. At other times the loop hears of them, which
 // does not run while somebody types.
@@ -30,11 +40,16 @@ class InterruptedReads {
  public:
   InterruptedReads() {
     caught_signal = 0;
+    struct sigaction waking{};
+    waking.sa_handler = wake_up;  // for good: one may still be on its way when this is over
+    ::sigaction(SIGALRM, &waking, nullptr);
     struct sigaction noting{};
     noting.sa_handler = note_signal;
     for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &noting, &before_[i]);
   }
   ~InterruptedReads() {
+    constexpr itimerval never{};
+    ::setitimer(ITIMER_REAL, &never, nullptr);
     for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &before_[i], nullptr);
   }
   InterruptedReads(const InterruptedReads&) = delete;

@@ -20,9 +20,13 @@ namespace {
 std::size_t sandboxes_in_kernel(const Lease& any) {
   // A zygote may have twins, and all of them have sandboxes.
   const std::string zygotes = pid_namespace_of(zygote_of(const_cast<Lease&>(any).sandbox()));
-  std::set<std::string> namespaces;
+  std::vector<pid_t> seen;
   for (const pid_t pid : all_processes())
-    if (pid_namespace_of(parent_of(pid)) == zygotes) namespaces.insert(pid_namespace_of(pid));
+    if (pid_namespace_of(parent_of(pid)) == zygotes) seen.push_back(pid);
+  // To look at all processes takes a while, in which one sandbox may end and another begin: only
+  // those that are still there were there together.
+  std::set<std::string> namespaces;
+  for (const pid_t pid : seen) namespaces.insert(pid_namespace_of(pid));
   namespaces.erase(zygotes);
   namespaces.erase("");
   return namespaces.size();
