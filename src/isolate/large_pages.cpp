@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstring>
 
 namespace hearth::isolate {
@@ -57,9 +58,9 @@ void* copy_of(const void* code, std::size_t size) {
   if (space == MAP_FAILED) return nullptr;
   const auto begin = reinterpret_cast<Address>(space);
   const Address aligned = rounded_up(begin, large_page);
-  void* const copy = reinterpret_cast<void*>(aligned);
+  char* const copy = static_cast<char*>(space) + (aligned - begin);
   if (aligned > begin) ::munmap(space, aligned - begin);
-  ::munmap(reinterpret_cast<void*>(aligned + size), begin + large_page - aligned);
+  ::munmap(copy + size, begin + large_page - aligned);
   std::memcpy(copy, code, size);
   // In small pages it would only be one more copy.
   if (::madvise(copy, size, collapse) == 0 && ::mprotect(copy, size, PROT_READ | PROT_EXEC) == 0)
@@ -78,7 +79,8 @@ void put_into_large_pages(const void* code) {
   const Address begin = rounded_up(stretch.begin, large_page);
   const Address end = rounded_down(stretch.end, large_page);
   if (end <= begin) return;
-  void* const place = reinterpret_cast<void*>(begin);
+  char* const place = const_cast<char*>(static_cast<const char*>(code)) +
+                      static_cast<std::ptrdiff_t>(begin - stretch.inside);
   void* const copy = copy_of(place, end - begin);
   if (copy == nullptr) return;
   // In one step: whatever runs there goes on with the same code. If it fails there is no code left

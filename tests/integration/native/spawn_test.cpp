@@ -22,8 +22,8 @@ bool has_large_pages() {
       ::mmap(nullptr, 2 * large_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(space != MAP_FAILED);
   std::memset(space, 1, 2 * large_page);
-  const auto begin = (reinterpret_cast<std::uintptr_t>(space) + large_page - 1) & -large_page;
-  const bool has = ::madvise(reinterpret_cast<void*>(begin), large_page, collapse) == 0;
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(space) & (large_page - 1);
+  const bool has = ::madvise(static_cast<char*>(space) + before, large_page, collapse) == 0;
   ::munmap(space, 2 * large_page);
   return has;
 }
