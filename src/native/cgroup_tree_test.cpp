@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "native/cgroup.h"
 #include "os/read_file.h"
+#include "tests/support/temporary_directory.h"
 
 #include <doctest/doctest.h>
 #include <signal.h>
@@ -12,7 +13,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,24 +33,26 @@ bool start_and_end(int times) {
   }
 }
 
-// Groups of this test's own beside each other, in the tree that tells instances apart.
+// Groups of this test's own beside each other, in the tree that tells instances apart. In a group
+// of their own: what is beside them is looked at by whoever starts in one, as other tests do.
 class TwoGroups {
  public:
-  TwoGroups() {
-    for (const char* name : {"one", "two"}) {
-      groups_.push_back(place_of(mounts_) /
-                        ("test-" + std::to_string(::getpid()) + "-" + std::string(name)));
-      fs::create_directory(groups_.back());
-    }
+  TwoGroups() : around_(place_of(mounts_) / ("test-" + std::to_string(::getpid()))) {
+    fs::create_directory(around_);
+    // In version 2 they have the controllers that the group around them was given, if it was.
+    if (const fs::path file = around_ / "cgroup.subtree_control"; fs::exists(file))
+      std::ofstream(file) << "+memory +pids +cpu";
+    for (const char* name : {"one", "two"}) fs::create_directory(around_ / name);
   }
   ~TwoGroups() {
-    for (const fs::path& group : groups_) ::rmdir(group.c_str());
+    for (const fs::path& group : {around_ / "one", around_ / "two", around_})
+      ::rmdir(group.c_str());
   }
   TwoGroups(const TwoGroups&) = delete;
   TwoGroups& operator=(const TwoGroups&) = delete;
 
-  CgroupMounts first() const { return within(groups_[0]); }
-  CgroupMounts second() const { return within(groups_[1]); }
+  CgroupMounts first() const { return within(around_ / "one"); }
+  CgroupMounts second() const { return within(around_ / "two"); }
 
  private:
   static fs::path& place_of(CgroupMounts& mounts) {
@@ -63,18 +65,29 @@ class TwoGroups {
   }
 
   CgroupMounts mounts_ = own_cgroup_mounts();
-  std::vector<fs::path> groups_;
+  fs::path around_;
 };
 
-std::set<fs::path> instances_in(const CgroupMounts& mounts) {
-  std::set<fs::path> found;
-  // In version 2 a group that was given no controllers is left for one above it.
-  for (const fs::path& base :
-       {mounts.unified, mounts.unified.parent_path(), mounts.memory, mounts.pids, mounts.cpu})
-    if (fs::exists(base / "cgroup.procs"))
-      for (const fs::directory_entry& entry : fs::directory_iterator(base))
-        if (entry.path().filename().string().starts_with("hearth-")) found.insert(entry.path());
-  return found;
+// The groups of an instance that ended as if by SIGKILL. It tells them itself: instances of other
+// tests come and go in the same trees.
+std::vector<fs::path> groups_of_a_dead_instance(const CgroupMounts& mounts) {
+  const test::TemporaryDirectory directory;
+  const fs::path list = directory.path() / "groups";
+  const pid_t instance = ::fork();
+  if (instance == 0) {
+    auto* const tree = new CgroupTree(mounts);                      // NOLINT: never destroyed
+    Cgroup* const group = tree->take(cgroup_limits({})).release();  // nor given back
+    std::ofstream file(list);
+    for (const fs::path& path : group->directories()) file << path.parent_path().string() << "\n";
+    ::_exit(file.flush() ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(instance, &status, 0) == instance);
+  REQUIRE(status == 0);
+  std::vector<fs::path> groups;
+  std::ifstream file(list);
+  for (std::string line; std::getline(file, line);) groups.emplace_back(line);
+  return groups;
 }
 
 }  // namespace
@@ -109,21 +122,17 @@ TEST_CASE("what an instance in a group beside ours left is removed from every tr
     return;
   }
   const TwoGroups groups;
-  const std::set<fs::path> before = instances_in(groups.first());
-  const pid_t dead = ::fork();
-  if (dead == 0) {
-    new CgroupTree(groups.first());  // NOLINT: never destroyed, as after SIGKILL
-    ::_exit(0);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(dead, &status, 0) == dead);
-  REQUIRE(status == 0);
-  std::set<fs::path> left = instances_in(groups.first());
-  for (const fs::path& path : before) left.erase(path);
+  const std::vector<fs::path> left = groups_of_a_dead_instance(groups.first());
   REQUIRE_FALSE(left.empty());
 
   const CgroupTree next(groups.second());
-  for (const fs::path& path : left) CHECK_MESSAGE(!fs::exists(path), path.string());
+  // Another test's instance, which starts at the same time, may have been the first to find one,
+  // and be about to remove it.
+  for (const fs::path& path : left) {
+    for (int i = 0; fs::exists(path) && i < 5000; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK_MESSAGE(!fs::exists(path), path.string());
+  }
 }
 
 TEST_CASE("instances that start at the same time do not fail for each other's sake") {
