@@ -2,8 +2,12 @@
 
 #include "execution/leased_turn.h"
 
+#include <boost/asio/co_spawn.hpp>
+
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
+#include <utility>
 
 namespace hearth::test {
 
@@ -23,6 +27,21 @@ NativeSandboxes::NativeSandboxes(blueprint::SandboxConfig config, native::Enviro
     : source_(loop_.get_executor(), native_host(), std::move(config), std::move(environment)) {}
 
 NativeSandboxes::~NativeSandboxes() { run_task(loop_, source_.close()); }
+
+std::vector<std::unique_ptr<backend::Sandbox>> NativeSandboxes::spawn_at_once(std::size_t count) {
+  std::vector<std::unique_ptr<backend::Sandbox>> made;
+  std::exception_ptr failure;
+  for (std::size_t i = 0; i < count; ++i)
+    asio::co_spawn(loop_, source_.spawn(),
+                   [&](const std::exception_ptr& thrown, std::unique_ptr<backend::Sandbox> one) {
+                     if (thrown) failure = thrown;
+                     made.push_back(std::move(one));
+                   });
+  loop_.restart();
+  while (made.size() < count) loop_.run_one();
+  if (failure) std::rethrow_exception(failure);
+  return made;
+}
 
 execution::ExecutionResult NativeSandboxes::run(const std::string& script, double timeout_seconds) {
   const std::unique_ptr<backend::Sandbox> sandbox = spawn();

@@ -7,8 +7,10 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace hearth::test {
 
@@ -25,6 +27,7 @@ class NativeSandboxes {
   asio::io_context& loop() { return loop_; }
   native::NativeSource& source() { return source_; }
   std::unique_ptr<backend::Sandbox> spawn() { return run_task(loop_, source_.spawn()); }
+  std::vector<std::unique_ptr<backend::Sandbox>> spawn_at_once(std::size_t count);
   // One script in a sandbox of its own.
   execution::ExecutionResult run(const std::string& script, double timeout_seconds = 20);
   execution::ExecutionResult run_in(backend::Sandbox& sandbox, const std::string& script,

@@ -4,14 +4,9 @@
 #include "tests/support/in_sandbox.h"
 #include "tests/support/temporary_directory.h"
 
-#include <boost/asio/co_spawn.hpp>
-
-#include <exception>
 #include <filesystem>
-#include <memory>
 #include <set>
 #include <string>
-#include <vector>
 
 using namespace hearth;
 using namespace hearth::test;
@@ -81,17 +76,8 @@ TEST_CASE("a zygote with threads has no twins: what one of them holds they would
       "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True)"
       ".start()\n");
   NativeSandboxes sandboxes({}, with.environment);
-  std::vector<std::unique_ptr<backend::Sandbox>> made;
-  for (int i = 0; i < 6; ++i)
-    asio::co_spawn(sandboxes.loop(), sandboxes.source().spawn(),
-                   [&](const std::exception_ptr& failure, std::unique_ptr<backend::Sandbox> one) {
-                     CHECK_FALSE(failure);
-                     made.push_back(std::move(one));
-                   });
-  sandboxes.loop().restart();
-  while (made.size() < 6) sandboxes.loop().run_one();
   std::set<pid_t> zygotes;
-  for (const auto& one : made) {
+  for (const auto& one : sandboxes.spawn_at_once(6)) {
     zygotes.insert(zygote_of(*one));
     CHECK(printed(sandboxes, *one, "print('on')") == "on\n");
   }

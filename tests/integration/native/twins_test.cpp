@@ -2,14 +2,11 @@
 #include "tests/support/host_view.h"
 #include "tests/support/in_sandbox.h"
 
-#include <boost/asio/co_spawn.hpp>
-
 #include <doctest/doctest.h>
 
 #include <signal.h>
 #include <unistd.h>
 
-#include <exception>
 #include <memory>
 #include <set>
 #include <thread>
@@ -21,19 +18,6 @@ using namespace hearth::test;
 namespace {
 
 using Sandboxes = std::vector<std::unique_ptr<backend::Sandbox>>;
-
-Sandboxes spawn_at_once(NativeSandboxes& sandboxes, std::size_t count) {
-  Sandboxes made;
-  for (std::size_t i = 0; i < count; ++i)
-    asio::co_spawn(sandboxes.loop(), sandboxes.source().spawn(),
-                   [&](const std::exception_ptr& failure, std::unique_ptr<backend::Sandbox> one) {
-                     CHECK_FALSE(failure);
-                     made.push_back(std::move(one));
-                   });
-  sandboxes.loop().restart();
-  while (made.size() < count) sandboxes.loop().run_one();
-  return made;
-}
 
 std::set<pid_t> zygotes_of(const Sandboxes& all) {
   std::set<pid_t> zygotes;
@@ -54,7 +38,7 @@ bool has_one_processor() { return std::thread::hardware_concurrency() < 2; }
 TEST_CASE(
     "sandboxes that are wanted at once come from several zygotes, each as good as the other") {
   NativeSandboxes sandboxes;
-  const Sandboxes all = spawn_at_once(sandboxes, 6);
+  const Sandboxes all = sandboxes.spawn_at_once(6);
   CHECK((zygotes_of(all).size() == 1) == has_one_processor());
   for (const auto& one : all) {
     CHECK(pid_namespace_of(zygote_of(*one)) == pid_namespace_of(zygote_of(*all.front())));
@@ -72,12 +56,12 @@ TEST_CASE("who wants one sandbox after the other has one zygote") {
 
 TEST_CASE("when a twin is killed its sandboxes go on, and new ones and their workers are made") {
   NativeSandboxes sandboxes;
-  const Sandboxes before = spawn_at_once(sandboxes, 6);
+  const Sandboxes before = sandboxes.spawn_at_once(6);
   const pid_t twin = twin_among(before);
   REQUIRE((twin == 0) == has_one_processor());
   // Until it is gone: one that may have got a request takes all sandboxes along.
   while (twin > 0 && ::kill(twin, SIGKILL) == 0) ::usleep(1000);
-  const Sandboxes after = spawn_at_once(sandboxes, 6);
+  const Sandboxes after = sandboxes.spawn_at_once(6);
   for (const Sandboxes* all : {&before, &after})
     for (const auto& one : *all)
       for (const char* const turn : {"first", "second"})
