@@ -6,11 +6,14 @@
 #include "blueprint/sandbox_config.h"
 #include "channel/sandbox_channel.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace hearth::backend {
@@ -81,6 +84,12 @@ class SourceFactory {
 
   // How many leases one sandbox is for, unless the operator says otherwise.
   virtual std::uint64_t usual_max_uses() const = 0;
+
+  // How many are made at once for one blueprint. More than keep the processors busy make no more of
+  // them, but turns slower.
+  virtual std::size_t parallel_spawns() const {
+    return std::clamp(std::thread::hardware_concurrency() + 1, 2U, 4U);
+  }
 
   // What all its sandboxes together may use at most; nothing where only the machine bounds them.
   virtual std::optional<std::uint64_t> memory_limit_bytes() const { return std::nullopt; }

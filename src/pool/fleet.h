@@ -18,7 +18,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace hearth::pool {
@@ -40,8 +39,7 @@ struct SpawningFails : Error {
 struct FleetOptions {
   std::size_t max_overflow = 10;
   std::uint64_t max_uses = 1;
-  // More than keep the processors busy make no more of them, but turns slower.
-  std::size_t parallel_spawns = std::clamp(std::thread::hardware_concurrency() + 1, 2U, 16U);
+  std::size_t parallel_spawns = 1;
   // After a checkout that leaves others idle, before its replacement is made: to make one takes the
   // processors away from the turn that has just begun, and most turns are over by then.
   std::chrono::milliseconds calm{5};

@@ -6,8 +6,11 @@
 #include "builder/native_builder.h"
 #include "native/native_source.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <thread>
 
 namespace hearth::pool {
 
@@ -23,6 +26,10 @@ class NativeSources : public backend::SourceFactory {
                                                      OnProgress on_progress) override;
   // A new one costs a few milliseconds, ahead of time.
   std::uint64_t usual_max_uses() const override { return 1; }
+  // Zygotes have twins: on a large machine they make more at once than an engine should have to.
+  std::size_t parallel_spawns() const override {
+    return std::clamp(std::thread::hardware_concurrency() + 1, 2U, 16U);
+  }
   // That of the groups this process is in: its sandboxes are below them.
   std::optional<std::uint64_t> memory_limit_bytes() const override;
 

@@ -138,6 +138,7 @@ Task<> SandboxPool::open_source(std::string name, OnProgress on_progress,
 FleetOptions SandboxPool::fleet_options() const {
   FleetOptions options = options_.fleet;
   options.max_uses = options_.max_uses.value_or(sources_.usual_max_uses());
+  options.parallel_spawns = sources_.parallel_spawns();
   return options;
 }
 
