@@ -130,7 +130,12 @@ void Supervisor::handle_harness() {
 
 void Supervisor::harness_ended() {
   harness_.mark_dead();
-  if (ready_ || !was_ready_) give_up("the harness ended before it was ready");
+  if (was_ready_ && !ready_) return;
+  // Whoever is told of its end first has not heard its last words yet, which say why.
+  const std::optional<HarnessMessage> last = harness_.receive();
+  if (const auto* failed = last ? std::get_if<HarnessFailed>(&*last) : nullptr)
+    return give_up(failed->message, failed->traceback);
+  give_up("the harness ended before it was ready");
 }
 
 void Supervisor::prepare_worker() try {

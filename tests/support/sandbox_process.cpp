@@ -94,6 +94,14 @@ pid_t start(const std::vector<std::string>& words, int socket) {
   return pid;
 }
 
+// 0 if it has none.
+pid_t first_child_of(pid_t pid) {
+  const std::string number = std::to_string(pid);
+  pid_t child = 0;
+  std::ifstream("/proc/" + number + "/task/" + number + "/children") >> child;
+  return child;
+}
+
 }  // namespace
 
 SandboxProcess::SandboxProcess(asio::io_context& loop, SandboxOptions options) {
@@ -123,11 +131,14 @@ void SandboxProcess::kill() const {
 }
 
 pid_t SandboxProcess::init_pid() const {
-  const std::string self = std::to_string(pid_);
-  std::ifstream children("/proc/" + self + "/task/" + self + "/children");
-  pid_t init = 0;
-  if (!(children >> init)) throw Error("bwrap has no child");
+  const pid_t init = first_child_of(pid_);
+  if (init == 0) throw Error("bwrap has no child");
   return init;
+}
+
+pid_t SandboxProcess::harness_pid() const {
+  const pid_t init = first_child_of(pid_);
+  return init == 0 ? 0 : first_child_of(init);
 }
 
 void SandboxProcess::signal_init(int number) const {

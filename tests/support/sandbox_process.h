@@ -42,9 +42,10 @@ class SandboxProcess {
   execution::SandboxControls controls();
   void kill() const;
   bool was_killed() const { return killed_; }
-  void signal_init(int number) const;  // from outside
-  // Init's, as the machine sees it.
+  // Init and its harness, as the machine sees them.
+  void signal_init(int number) const;
   std::uint64_t init_peak_memory_bytes() const;
+  pid_t harness_pid() const;  // 0 until it is there
 
  private:
   pid_t init_pid() const;

@@ -1,8 +1,16 @@
 // Tools: what a script finds in its globals, and what it cannot do to them.
 #include "tests/support/clean_turn.h"
+#include "tests/support/run_task.h"
 #include "tests/support/sandbox_process.h"
 
 #include <doctest/doctest.h>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <string>
 
 using namespace hearth;
 using namespace hearth::test;
@@ -68,6 +76,27 @@ TEST_CASE("H6: a tool that raises while loading keeps the sandbox from starting"
   CHECK(std::string(error.what()).find("angry.py") != std::string::npos);
   CHECK(std::string(error.what()).find("RuntimeError: no database") != std::string::npos);
   CHECK(error.traceback.find("angry.py\", line 2, in load") != std::string::npos);
+}
+
+TEST_CASE("H6: what the harness said last is heard, also by an init that sees its end first") {
+  asio::io_context loop;
+  SandboxProcess process(loop, {.tools = {{"late.py", R"py(
+while open('/proc/1/stat').read().split()[2] != 'T':
+    pass
+raise RuntimeError('no database')
+)py"}}});
+  pid_t harness = 0;
+  while ((harness = process.harness_pid()) == 0) ::usleep(1000);
+  process.signal_init(SIGSTOP);
+  const auto has_ended = [&] {
+    std::string pid, name, state;
+    std::ifstream("/proc/" + std::to_string(harness) + "/stat") >> pid >> name >> state;
+    return state == "Z";
+  };
+  while (!has_ended()) ::usleep(1000);
+  process.signal_init(SIGCONT);
+  CHECK_THROWS_WITH_AS(run_task(loop, process.channel().await_ready(std::chrono::seconds(30))),
+                       doctest::Contains("RuntimeError: no database"), SpawnError);
 }
 
 TEST_CASE("H6: a tool that exits or kills its loader keeps the sandbox from starting") {
