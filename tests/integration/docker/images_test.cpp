@@ -20,6 +20,20 @@ namespace json = boost::json;
 
 namespace {
 
+// Closed also when a test fails, which would not be told otherwise.
+struct OpenSource {
+  OpenSource(asio::io_context& on, std::shared_ptr<docker::DockerHost> host, std::string image,
+             blueprint::SandboxConfig config)
+      : loop(on),
+        source(on.get_executor(), std::move(host), std::move(image), std::move(config), {}) {}
+  ~OpenSource() { run_task(loop, source.close()); }
+  OpenSource(const OpenSource&) = delete;
+  OpenSource& operator=(const OpenSource&) = delete;
+
+  asio::io_context& loop;
+  docker::DockerSource source;
+};
+
 struct Images {
   Images() {
     options.pip.find_links = {wheels()};
@@ -71,20 +85,15 @@ struct Images {
   // What a script in it prints.
   std::string run(const std::string& tag, const std::string& sandbox, const std::string& script) {
     auto host = run_task(loop, docker::DockerHost::open(docker_host_options(place.path())));
-    docker::DockerSource source(loop.get_executor(), host, tag, registry.sandbox(sandbox), {});
-    std::string text;
-    {
-      const auto one = run_task(loop, source.spawn());
-      execution::ScriptExecutor executor(one->channel(), execution::controls_of(*one));
-      wire::RunRequest request;
-      request.script = script;
-      const auto result = run_task(loop, executor.run(request));
-      INFO(result.stderr_text);
-      CHECK(result.verdict == execution::Verdict::ok);
-      text = result.stdout_text;
-    }
-    run_task(loop, source.close());
-    return text;
+    OpenSource open(loop, host, tag, registry.sandbox(sandbox));
+    const auto one = run_task(loop, open.source.spawn());
+    execution::ScriptExecutor executor(one->channel(), execution::controls_of(*one));
+    wire::RunRequest request;
+    request.script = script;
+    const auto result = run_task(loop, executor.run(request));
+    INFO(result.stderr_text);
+    CHECK(result.verdict == execution::Verdict::ok);
+    return result.stdout_text;
   }
 
   TemporaryDirectory place;
@@ -134,17 +143,17 @@ TEST_CASE("B2: an image whose recipe has changed is stale") {
 
 TEST_CASE("B4: a changed tool or package is another image, B5: beside the old one") {
   Images before;
-  before.add_sandbox("box");
-  before.add_tool("t", "box", "def f(): return 1\n");
-  const std::string one = before.ensure("box");
+  before.add_sandbox("changed");
+  before.add_tool("t", "changed", "def f(): return 1\n");
+  const std::string one = before.ensure("changed");
   Images after;
-  after.add_sandbox("box");
-  after.add_tool("t", "box", "def f(): return 2\n");
-  const std::string two = after.ensure("box");
+  after.add_sandbox("changed");
+  after.add_tool("t", "changed", "def f(): return 2\n");
+  const std::string two = after.ensure("changed");
   CHECK(one != two);
-  CHECK(before.run(one, "box", "print(f())") == "1\n");
-  CHECK(after.run(two, "box", "print(f())") == "2\n");
-  CHECK(after.ensure("box") == two);
+  CHECK(before.run(one, "changed", "print(f())") == "1\n");
+  CHECK(after.run(two, "changed", "print(f())") == "2\n");
+  CHECK(after.ensure("changed") == two);
   CHECK_FALSE(after.was_built());
 }
 
@@ -371,15 +380,13 @@ TEST_CASE("old versions stay while they are used, and are pruned when nobody doe
   };
   {
     auto host = run_task(old.loop, docker::DockerHost::open(docker_host_options(old.place.path())));
-    docker::DockerSource source(old.loop.get_executor(), host, one,
-                                old.registry.sandbox("versions"), {});
-    const auto user = run_task(old.loop, source.spawn());
+    OpenSource open(old.loop, host, one, old.registry.sandbox("versions"));
+    const auto user = run_task(old.loop, open.source.spawn());
     CHECK(find(one).is_in_use);
     CHECK_FALSE(find(one).is_wanted);
     run_task(current.loop, builder.prune());
     CHECK(find(one).name == one);
     user->kill();
-    run_task(old.loop, source.close());
   }
   const auto removed = run_task(current.loop, builder.prune());
   CHECK(std::find(removed.begin(), removed.end(), one) != removed.end());
