@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "os/read_file.h"
 #include "os/unique_fd.h"
 
 #include <fcntl.h>
@@ -9,8 +10,6 @@
 
 #include <chrono>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 namespace hearth::native {
@@ -23,11 +22,10 @@ void write_value(const fs::path& file, const std::string& value) {
     throw OsError("write \"" + value + "\" to " + file.string());
 }
 
-std::string read_value(const fs::path& file) {
-  std::ifstream stream(file);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
+std::string read_value(const fs::path& file) try {
+  return os::read_file(file, std::size_t{1} << 20);
+} catch (const Error&) {
+  return {};
 }
 
 // The last process may be on its way out for a moment longer than its parent knew.

@@ -14,7 +14,7 @@ namespace {
 os::UniqueFd network_of(int pidfd) {
   const std::string path = "/proc/" + std::to_string(pid_of(pidfd)) + "/ns/net";
   os::UniqueFd network(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return pid_of(pidfd) > 0 ? std::move(network) : os::UniqueFd();
+  return has_ended(pidfd) ? os::UniqueFd() : std::move(network);
 }
 
 }  // namespace

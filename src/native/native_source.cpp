@@ -67,7 +67,7 @@ template <typename Look>
 Differences differences_seen(int pidfd, Look look) try {
   const pid_t pid = pid_of(pidfd);
   Differences found = look(pid);
-  if (pid_of(pidfd) != pid) found.emplace_back("it has ended");
+  if (has_ended(pidfd)) found.emplace_back("it has ended");
   return found;
 } catch (const std::exception& error) {
   return {std::string("it cannot be looked at: ") + error.what()};

@@ -1,5 +1,7 @@
 #include "native/pidfd.h"
 
+#include "base/error.h"
+#include "os/read_file.h"
 #include "os/unique_fd.h"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -15,8 +17,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace hearth::native {
 namespace {
@@ -57,12 +60,13 @@ Task<> process_ended(int pidfd) {
   }
 }
 
-pid_t pid_of(int pidfd) {
-  std::ifstream info("/proc/self/fdinfo/" + std::to_string(pidfd));
-  pid_t pid = 0;
-  for (std::string word; info >> word;)
-    if (word == "Pid:") info >> pid;
-  return std::max(pid, 0);
+pid_t pid_of(int pidfd) try {
+  constexpr std::string_view key = "\nPid:\t";
+  const std::string info = os::read_file("/proc/self/fdinfo/" + std::to_string(pidfd), 4096);
+  const std::size_t found = info.find(key);
+  return found == std::string::npos ? 0 : std::max(std::atoi(info.c_str() + found + key.size()), 0);
+} catch (const Error&) {
+  return 0;
 }
 
 }  // namespace hearth::native
