@@ -1,5 +1,6 @@
 #include "cli/local_setup.h"
 
+#include "base/error.h"
 #include "blueprint/problem.h"
 #include "channel/sandbox_channel.h"
 #include "cli/exit_code.h"
@@ -14,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
 
 namespace hearth::cli {
@@ -24,6 +26,14 @@ constexpr std::size_t most_secret_bytes = 1 << 16;
 int complain(const std::string& message, int code) {
   std::cerr << "hearth: " << message << '\n';
   return code;
+}
+
+std::string secret_in(const std::filesystem::path& file, const std::string& name) try {
+  std::string value = os::read_file(file, most_secret_bytes);
+  while (value.ends_with('\n')) value.pop_back();
+  return value;
+} catch (const Error& error) {
+  throw Error("the secret " + name + ": " + error.what());
 }
 
 }  // namespace
@@ -51,9 +61,7 @@ std::map<std::string, std::string> secret_values(const RunPlan& plan,
     const auto source = plan.settings.secrets.find(name);
     const bool configured = source != plan.settings.secrets.end();
     if (configured && source->second.file) {
-      std::string value = os::read_file(*source->second.file, most_secret_bytes);
-      while (value.ends_with('\n')) value.pop_back();
-      values[name] = std::move(value);
+      values[name] = secret_in(*source->second.file, name);
       continue;
     }
     const std::string variable = configured && source->second.env ? *source->second.env : name;

@@ -250,6 +250,10 @@ class Run(unittest.TestCase):
         missing = self.run_hearth("-c", config, script=script)
         self.assertEqual(missing.returncode, 2)
         self.assertIn("OTHER", missing.stderr)
+        os.remove(os.path.join(self.folder.name, "key"))
+        gone = self.run_hearth("-c", config, script=script)
+        self.assertEqual(gone.returncode, 2)
+        self.assertIn("the secret API_KEY: read ", gone.stderr)
 
     def test_steps_share_their_variables(self):
         done = self.run_hearth("-i", script="x = 20\ndef f():\n  return x + 1\n\n1/0\nf() * 2\n")
