@@ -183,6 +183,16 @@ int spawn_twin(const HearthSandboxSpec& spec) {
   return ::fork();
 }
 
+// Takes as long as several sandboxes, so it is left to zygotes that make many, and done before
+// there are twins, who then share it.
+constexpr std::size_t few = 8;
+void settle(const HearthSandboxSpec& spec, bool& is_settled) {
+  if (is_settled) return;
+  is_settled = true;
+  put_code_into_large_pages(reinterpret_cast<const void*>(spec.after_fork));
+  if (spec.has_threads == 0) put_data_into_large_pages();
+}
+
 // Nobody but the other zygote hears what is said there.
 void take_over(std::int32_t& control, const Request& request) {
   ::close(control);
@@ -200,7 +210,8 @@ extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t 
   // Whoever ends is nobody's business here: the host holds a pidfd.
   forget_ended();
   learn_untouched_network();
-  put_into_large_pages(reinterpret_cast<const void*>(spec->after_fork));
+  bool is_settled = false;
+  std::size_t made = 0;
   Request request;
   NewWorker worker{};
   while (receive(control, request)) {
@@ -208,6 +219,7 @@ extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t 
     errno = EPROTO;
     int pid = -1;
     if (is_whole(request) && request.values.kind == SpawnKind::twin) {
+      settle(*spec, is_settled);
       pid = spawn_twin(*spec);
       if (pid == 0) {
         take_over(control, request);
@@ -231,6 +243,7 @@ extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t 
     if (!answer(control, request.values, pid)) return -1;
     forget_ended();
     for (std::size_t i = 0; i < request.fd_count; ++i) ::close(request.fds[i]);
+    if (++made == few) settle(*spec, is_settled);
   }
   return -1;
 }

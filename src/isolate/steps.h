@@ -30,7 +30,9 @@ bool limit_files(std::uint64_t soft, std::uint64_t hard);
 void learn_untouched_network();
 // The same: the program or library that has this function, as far as it fills such pages. Where the
 // kernel has none, everything stays as it is.
-void put_into_large_pages(const void* code);
+void put_code_into_large_pages(const void* code);
+// And what it keeps in memory. It must have no other threads.
+void put_data_into_large_pages();
 
 bool become_sandbox_user(const HearthSandboxSpec& spec);
 bool join_sandbox_user(const HearthSandboxSpec& spec);  // closes `joined`

@@ -2,7 +2,7 @@
 #include "execution/leased_turn.h"
 #include "tests/support/host_view.h"
 #include "tests/support/in_sandbox.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/support/with_tool.h"
 
 #include <filesystem>
 #include <set>
@@ -12,16 +12,6 @@ using namespace hearth;
 using namespace hearth::test;
 
 namespace {
-
-struct WithTool {
-  explicit WithTool(const std::string& source) {
-    tools.write("tool.py", source);
-    environment.tools = tools.path();
-  }
-
-  const TemporaryDirectory tools;
-  native::Environment environment = plain_environment();
-};
 
 // In the order in which the script printed it, if all is well. At once: a worker that has rehearsed
 // starts anew.
