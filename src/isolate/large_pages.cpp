@@ -148,7 +148,7 @@ bool is_plain_memory(char* line, Region& region) {
 
 // What somebody has asked the kernel to treat in another way stays where it is.
 bool are_usual(const char* flags) {
-  constexpr char usual[] = " rd wr mr mw me ac sd nr hg ";
+  constexpr char usual[] = " rd wr mr mw me ac sd hg ";
   for (; std::strlen(flags) >= 3; flags += 3) {
     const char flag[] = {' ', flags[1], flags[2], ' ', 0};
     if (std::strstr(usual, flag) == nullptr) return false;
@@ -161,12 +161,17 @@ constexpr std::size_t most_regions = 64;
 std::size_t find_regions(Region* regions) {
   // Less is not worth a large page.
   constexpr Address least = 512 << 10;
+  constexpr char resident[] = "Rss:";
   constexpr char flags[] = "VmFlags:";
   Lines lines("/proc/self/smaps");
   std::size_t count = 0;
   Region region{};
   bool is_wanted = false;
   while (char* line = lines.next()) {
+    // What is only reserved would have to be filled.
+    if (is_wanted && std::strncmp(line, resident, sizeof resident - 1) == 0)
+      is_wanted = std::strtoul(line + sizeof resident - 1, nullptr, 10) * 1024 >=
+                  (region.end - region.begin) / 2;
     if (std::strncmp(line, flags, sizeof flags - 1) == 0) {
       if (is_wanted && count < most_regions && are_usual(line + sizeof flags - 1))
         regions[count++] = region;
