@@ -126,7 +126,7 @@ class Lines {
   int file_;
   std::size_t at_ = 0;
   std::size_t size_ = 0;
-  char text_[8192];
+  char text_[8192] = {};
 };
 
 struct Region {
