@@ -1688,7 +1688,6 @@ def sandbox_spec_type():
             ("init_path", text),
             ("versions", text),
             ("after_fork", ctypes.c_void_p),
-            ("has_threads", u64),
             ("own_pid_namespace", i32),
             ("stream", i32),
             ("control", i32),
@@ -1725,7 +1724,6 @@ class Zygote:
         gc.collect()
         gc.freeze()
         fork_handlers.expect_worker()
-        self.spec.has_threads = not is_only_thread()
         self._prepare_worker()
         _imp.acquire_lock()  # as before every fork; 3.13 gives it back in the new process
         is_wanted = self.native_serve(self.control.fileno(), ctypes.byref(self.spec))

@@ -24,7 +24,6 @@ struct HearthSandboxSpec {
   const char* init_path;
   const char* versions;            // of Python and of the harness, as in "3.11.2/1"
   void (*after_fork)();            // what Python has to do in a new process, before anything else
-  std::uint64_t has_threads;       // the zygote, beside the one that serves
   std::int32_t own_pid_namespace;  // a descriptor: a second unshare works only after a return to it
   std::int32_t stream;             // the sandbox's end of its conversation with the host
   std::int32_t control;            // init's end of the socket on which it asks for workers

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/rseq.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -171,9 +172,16 @@ bool is_whole(const Request& request) {
   return false;
 }
 
+// Asked each time: a library's fork handlers may start some.
+bool is_only_thread() {
+  constexpr nlink_t links_without_threads = 2;
+  struct stat tasks{};
+  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == links_without_threads + 1;
+}
+
 // The number of the new process, -1 if there is none, 0 in it.
 int spawn_twin(const HearthSandboxSpec& spec) {
-  if (spec.has_threads != 0) {
+  if (!is_only_thread()) {
     // What one of them may hold in this moment, the twin and all its sandboxes would never get.
     errno = ENOTSUP;
     return -1;
@@ -190,7 +198,7 @@ void settle(const HearthSandboxSpec& spec, bool& is_settled) {
   if (is_settled) return;
   is_settled = true;
   put_code_into_large_pages(reinterpret_cast<const void*>(spec.after_fork));
-  if (spec.has_threads == 0) put_data_into_large_pages();
+  if (is_only_thread()) put_data_into_large_pages();
 }
 
 // Nobody but the other zygote hears what is said there.

@@ -134,6 +134,19 @@ reserved[:4] = b'used'
   CHECK(std::stoi(status_line(zygote_of(*sandbox), "VmRSS")) < most_kilobytes);
 }
 
+TEST_CASE("memory that was moved is still one piece, which a script may let grow") {
+  const WithTool with(R"py(
+import mmap
+blob = mmap.mmap(-1, 48 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+blob.write(b'x' * (48 << 20))
+)py");
+  NativeSandboxes sandboxes({}, with.environment);
+  make_many(sandboxes);
+  CHECK(printed(sandboxes,
+                "blob.resize(64 << 20)\nprint(len(blob) >> 20, blob[:].count(b'x') >> 20)") ==
+        "64 48\n");
+}
+
 TEST_CASE("the data of a zygote with threads stays where it is") {
   const WithTool with(
       "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True)"
