@@ -117,8 +117,8 @@ bool is_worth_moving(const PlainMemory& region) {
          region.in_large_pages < region.resident / 2;
 }
 
-// A part at a time, as long as it is needed twice; from one space, so that they become one mapping
-// again, which a program may shrink or let grow as before.
+// A part at a time, as each is there twice for a moment; but from one space, so that they become
+// one mapping again, which a program may shrink or let grow as before.
 void move(const PlainMemory& region) {
   constexpr std::size_t at_once = 32 << 20;
   const Space space = make_space(room_for(region));
@@ -167,7 +167,7 @@ void put_data_into_large_pages() {
   sigset_t previous;
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &previous);
-  // In some three seconds.
+  // More would keep the zygote from its requests for longer than some three seconds.
   constexpr std::size_t most_bytes = std::size_t{1} << 30;
   constexpr std::size_t most_regions = 64;
   PlainMemory regions[most_regions];

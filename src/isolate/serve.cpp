@@ -219,7 +219,7 @@ extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t 
   forget_ended();
   learn_untouched_network();
   bool is_settled = false;
-  std::size_t made = 0;
+  std::size_t answered = 0;
   Request request;
   NewWorker worker{};
   while (receive(control, request)) {
@@ -251,7 +251,7 @@ extern "C" __attribute__((visibility("default"))) int hearth_serve(std::int32_t 
     if (!answer(control, request.values, pid)) return -1;
     forget_ended();
     for (std::size_t i = 0; i < request.fd_count; ++i) ::close(request.fds[i]);
-    if (++made == few) settle(*spec, is_settled);
+    if (++answered == few) settle(*spec, is_settled);
   }
   return -1;
 }
