@@ -86,13 +86,15 @@ class CgroupV1 : public Cgroup {
         limits.memory_and_swap_bytes != before.memory_and_swap_bytes)
       write_memory_limits(memory(), limits);
     if (limits.pids != before.pids)
-      write_value(directories()[1] / "pids.max", std::to_string(limits.pids));
+      write_value(pids_directory() / "pids.max", std::to_string(limits.pids));
     // The period is what every kernel begins with.
     if (limits.cpu_cores != before.cpu_cores)
       write_value(cpu() / "cpu.cfs_quota_us",
                   std::to_string(std::lround(limits.cpu_cores * cpu_period_us)));
   }
   fs::path cpu_directory() const override { return cpu(); }
+  fs::path pids_directory() const override { return directories()[1]; }
+  void lift_cpu_quota() const override { write_value(cpu() / "cpu.cfs_quota_us", "-1"); }
   std::uint64_t oom_kills() const override {
     return value_of(read_value(memory() / "memory.oom_control"), "oom_kill");
   }
@@ -140,6 +142,8 @@ class CgroupV2 : public Cgroup {
     if (phase == Phase::preparing) write_value(path() / "memory.oom.group", "1");
   }
   fs::path cpu_directory() const override { return path(); }
+  fs::path pids_directory() const override { return path(); }
+  void lift_cpu_quota() const override { write_value(path() / "cpu.max", "max"); }
   std::uint64_t oom_kills() const override {
     return value_of(read_value(path() / "memory.events"), "oom_kill");
   }
@@ -202,6 +206,23 @@ void Cgroup::enter(Phase phase) {
 void Cgroup::hurry() {
   is_late_ = true;
   yield(false);
+}
+
+void Cgroup::kill_processes() {
+  hurry();
+  make_room_to_exit();
+  for (const fs::path& directory : directories_) kill_processes_of(directory);
+}
+
+void Cgroup::make_room_to_exit() try {
+  // Zero: the next set_limits() writes both.
+  limits_.pids = 0;
+  limits_.cpu_cores = 0;
+  write_value(pids_directory() / "pids.max", "0");
+  lift_cpu_quota();
+} catch (const OsError& error) {
+  log::warning("cgroup limits were not lifted for its processes to exit",
+               {{"error", error.what()}});
 }
 
 // A preference: where it cannot be had, nothing is less safe.

@@ -60,6 +60,10 @@ class Cgroup {
   // it who needs another worker from the zygote that is just making it.
   void hurry();
   static constexpr std::chrono::milliseconds patience{50};
+  // Kills every process in it. Lifts the CPU quota first, as a process needs CPU time to exit, and
+  // refuses new processes until the next set_limits(). Repeat it while processes are left: it may
+  // miss one that was just being forked. Never fails.
+  void kill_processes();
   // Whoever writes "0" to each of these has joined.
   std::vector<os::UniqueFd> open_for_joining() const;
   // Since it was given to this sandbox.
@@ -83,12 +87,15 @@ class Cgroup {
   virtual void write_limits(const CgroupLimits& limits, const CgroupLimits& before) const = 0;
   virtual void write_phase(Phase /*phase*/) const {}
   virtual std::filesystem::path cpu_directory() const = 0;
+  virtual std::filesystem::path pids_directory() const = 0;
+  virtual void lift_cpu_quota() const = 0;
   virtual std::uint64_t oom_kills() const = 0;
   virtual std::uint64_t memory_bytes() const = 0;
   virtual double cpu_seconds() const = 0;
 
  private:
   void yield(bool yields);
+  void make_room_to_exit();
 
   std::vector<std::filesystem::path> directories_;
   CgroupLimits limits_;

@@ -2,14 +2,18 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "native/pidfd.h"
 #include "os/read_file.h"
 #include "os/unique_fd.h"
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstring>
+#include <map>
+#include <sstream>
 #include <thread>
 
 namespace hearth::native {
@@ -26,6 +30,30 @@ std::string read_value(const fs::path& file) try {
   return os::read_file(file, std::size_t{1} << 20);
 } catch (const Error&) {
   return {};
+}
+
+std::vector<pid_t> processes_of(const fs::path& group) {
+  std::vector<pid_t> pids;
+  std::istringstream list(read_value(group / "cgroup.procs"));
+  // 0 is a process of another pid namespace.
+  for (pid_t pid = 0; list >> pid;)
+    if (pid > 0) pids.push_back(pid);
+  return pids;
+}
+
+void kill_processes_of(const fs::path& group) {
+  // One write where the kernel has it (5.14, in trees of version 2).
+  if (const os::UniqueFd kill_file(::open((group / "cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
+      kill_file && ::write(kill_file.get(), "1", 1) == 1)
+    return;
+  std::map<pid_t, os::UniqueFd> handles;
+  for (const pid_t pid : processes_of(group))
+    handles.emplace(pid, static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  // A second look: a pid that was reused outside the group before it was opened is no longer
+  // listed.
+  for (const pid_t pid : processes_of(group))
+    if (const auto found = handles.find(pid); found != handles.end() && found->second)
+      kill_process(found->second.get());
 }
 
 // The last process may be on its way out for a moment longer than its parent knew.

@@ -1,8 +1,11 @@
 // native/cgroup_files.h: reading, writing and removing in the kernel's trees of groups.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace hearth::native {
 
@@ -13,6 +16,10 @@ inline constexpr int cpu_period_us = 100'000;
 void write_value(const std::filesystem::path& file, const std::string& value);
 // Empty if it cannot be read.
 std::string read_value(const std::filesystem::path& file);
+// The processes in a group that this process can see.
+std::vector<pid_t> processes_of(const std::filesystem::path& group);
+// Sends SIGKILL to every process in it. May miss one that is just being forked.
+void kill_processes_of(const std::filesystem::path& group);
 // Waits a little for a last process on its way out, and complains in the log.
 void remove_directory(const std::filesystem::path& path);
 

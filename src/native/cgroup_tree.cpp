@@ -7,13 +7,11 @@
 #include "native/cgroup_files.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -40,16 +38,6 @@ bool is_above(const fs::path& group, const fs::path& other) {
 
 void make_directory(const fs::path& path) {
   if (::mkdir(path.c_str(), 0755) != 0) throw OsError("make the cgroup " + path.string());
-}
-
-void kill_processes_of(const fs::path& path) {
-  // One write where the kernel has it (5.14, in trees of version 2).
-  if (const os::UniqueFd kill_file(::open((path / "cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
-      kill_file && ::write(kill_file.get(), "1", 1) == 1)
-    return;
-  std::ifstream processes(path / "cgroup.procs");
-  for (pid_t pid = 0; processes >> pid;)
-    if (pid > 1) ::kill(pid, SIGKILL);
 }
 
 std::vector<fs::path> children_of(const fs::path& path) {

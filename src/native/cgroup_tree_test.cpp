@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -88,6 +89,35 @@ std::vector<fs::path> groups_of_a_dead_instance(const CgroupMounts& mounts) {
   std::ifstream file(list);
   for (std::string line; std::getline(file, line);) groups.emplace_back(line);
   return groups;
+}
+
+// In whichever tree it is.
+std::string value_of(const Cgroup& group, const char* file) {
+  for (const fs::path& directory : group.directories())
+    if (fs::exists(directory / file)) return os::read_file(directory / file, 100);
+  return {};
+}
+
+// Processes that end as soon as each has forked its successor; returns when there are some.
+pid_t start_forking_in(const Cgroup& group) {
+  const std::vector<os::UniqueFd> files = group.open_for_joining();
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const pid_t first = ::fork();
+  if (first == 0) {
+    for (const os::UniqueFd& file : files)
+      if (::write(file.get(), "0", 1) != 1) ::_exit(1);
+    for (int line = 0; line < 16 && ::fork() > 0; ++line) {
+    }
+    if (::write(ends[1], "x", 1) != 1) ::_exit(1);
+    while (true)
+      if (::fork() > 0) ::_exit(0);
+  }
+  ::close(ends[1]);
+  char byte = 0;
+  REQUIRE(::read(ends[0], &byte, 1) == 1);
+  ::close(ends[0]);
+  return first;
 }
 
 }  // namespace
@@ -207,6 +237,29 @@ TEST_CASE("a group in which somebody still lives is not given out again") {
   const CgroupTree::Lease second = tree.take(cgroup_limits({}));
   CHECK(second->directories().front() != directory);
   ending.join();
+}
+
+TEST_CASE("every process of a group is killed, even while its processes fork without pause") {
+  CgroupTree tree(own_cgroup_mounts());
+  CgroupLimits limits = cgroup_limits({});
+  limits.cpu_cores = 0.1;
+  const CgroupTree::Lease group = tree.take(limits);
+  const pid_t first = start_forking_in(*group);
+  const auto processes = [&] {
+    return os::read_file(group->directories().front() / "cgroup.procs", 1 << 16);
+  };
+  for (int i = 0; i < 5000 && !processes().empty(); ++i) {
+    group->kill_processes();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CHECK(processes() == "");
+  ::waitpid(first, nullptr, 0);
+
+  CHECK(value_of(*group, "pids.max") == "0\n");
+  group->set_limits(limits);
+  CHECK(value_of(*group, "pids.max") == std::to_string(limits.pids) + "\n");
+  CHECK(value_of(*group, group->directories().size() == 1 ? "cpu.max" : "cpu.cfs_quota_us")
+            .starts_with("10000"));
 }
 
 TEST_CASE("a stranger's group that is only called like ours is left alone, and our own too") {

@@ -34,23 +34,24 @@ NativeSandbox::~NativeSandbox() {
   *self_ = nullptr;
   if (!parts_.pidfd) return;
   NativeSandbox::kill();  // no derived class is alive by now
+  ending_.reset();
   source_.bury(std::move(parts_));
 }
 
-// The kernel ends a pid namespace with its first process, whatever the others are doing.
 void NativeSandbox::kill() {
   // Now and not before: each descriptor counts where thousands are idle.
   if (!parts_.network) parts_.network = network_of(parts_.pidfd.get());
   // First: whatever else may fail, this is done.
   kill_process(parts_.pidfd.get());
   enter(Cgroup::Phase::ending);
+  if (!ending_) ending_.emplace(executor_, parts_.pidfd.get(), parts_.cgroup.get());
 }
 
 void NativeSandbox::enter(Cgroup::Phase phase) {
   if (!parts_.cgroup) return;
   parts_.cgroup->enter(phase);
-  if (phase == Cgroup::Phase::ready) overdue_.reset();
-  if (phase == Cgroup::Phase::isolating || phase == Cgroup::Phase::ending)
+  if (phase == Cgroup::Phase::ready || phase == Cgroup::Phase::ending) overdue_.reset();
+  if (phase == Cgroup::Phase::isolating)
     overdue_.emplace(executor_, Cgroup::patience, [this] { parts_.cgroup->hurry(); });
 }
 

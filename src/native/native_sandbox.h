@@ -3,6 +3,7 @@
 
 #include "async/alarm.h"
 #include "backend/sandbox.h"
+#include "native/ending.h"
 #include "native/native_source.h"
 #include "native/worker_line.h"
 
@@ -53,6 +54,7 @@ class NativeSandbox : public backend::Sandbox {
   WorkerLine worker_line_;
   NativeSource::Remains parts_;
   std::optional<Alarm> overdue_;
+  std::optional<Ending> ending_;
   std::shared_ptr<NativeSandbox*> self_ = std::make_shared<NativeSandbox*>(this);
 };
 

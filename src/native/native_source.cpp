@@ -1,11 +1,11 @@
 #include "native/native_source.h"
 
-#include "async/alarm.h"
 #include "async/blocking.h"
 #include "async/shielded.h"
 #include "async/within.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "native/ending.h"
 #include "native/native_sandbox.h"
 #include "native/pidfd.h"
 #include "native/posture.h"
@@ -55,9 +55,7 @@ std::string why_not_ready(const backend::Sandbox& sandbox, const std::string& it
 Task<> wait_and_clear(asio::any_io_executor executor, NativeSource::Remains remains) {
   // To the end, even when its owner is in a hurry: what is not cleared now stays.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  const Alarm overdue(executor, Cgroup::patience, [&] {
-    if (remains.cgroup) remains.cgroup->hurry();
-  });
+  const Ending ending(executor, remains.pidfd.get(), remains.cgroup.get());
   co_await process_ended(remains.pidfd.get());
   if (remains.network) remains.zygote->keep_network(std::move(remains.network));
 }
