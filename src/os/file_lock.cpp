@@ -1,6 +1,7 @@
 #include "os/file_lock.h"
 
 #include "base/error.h"
+#include "os/trusted_path.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,9 +13,24 @@
 namespace hearth::os {
 namespace {
 
+// To hold a lock it is enough to open its file for reading: others must not.
 UniqueFd open_lock(const std::filesystem::path& path) {
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
-  if (!file) throw OsError("open " + path.string());
+  const std::string step = "open " + path.string();
+  const UniqueFd directory = [&] {
+    try {
+      return open_trusted(path.has_parent_path() ? path.parent_path() : ".", O_PATH | O_DIRECTORY);
+    } catch (const OsError& error) {
+      throw OsError(step, error.code);
+    }
+  }();
+  UniqueFd file(::openat(directory.get(), path.filename().c_str(),
+                         O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  struct stat facts{};
+  if (!file || ::fstat(file.get(), &facts) != 0) throw OsError(step);
+  if (const auto reason = distrust_of(path, facts, effective_user(), PathRole::target))
+    throw UntrustedPath(*reason);
+  const bool is_readable = (facts.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+  if (is_readable && ::fchmod(file.get(), 0600) != 0) throw OsError(step);
   return file;
 }
 

@@ -19,7 +19,8 @@ class FileLock {
 
   // Creates the file where there is none; it stays, since removing what others may be waiting for
   // would let two hold "the" lock. OsError when it cannot be opened or the file system has no
-  // locks.
+  // locks; UntrustedPath when another user could exchange it or owns it. Its mode becomes 0600. A
+  // file that had another mode may be open elsewhere: keep locks in a private directory.
   static std::optional<FileLock> try_acquire(const std::filesystem::path& path,
                                              Kind kind = Kind::exclusive);
   // Waits, looking twenty times a second: flock itself could not be told to give up. Nothing when

@@ -1,9 +1,11 @@
 #include "os/file_lock.h"
 
 #include "base/error.h"
+#include "os/trusted_path.h"
 #include "tests/support/temporary_directory.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -70,4 +72,33 @@ TEST_CASE("a lock on a file that was removed meanwhile is known to be worth noth
 TEST_CASE("a lock that cannot be opened is an error with its path") {
   CHECK_THROWS_WITH_AS(os::FileLock::try_acquire("/proc/no/such/lock"),
                        "open /proc/no/such/lock: No such file or directory", OsError);
+}
+
+TEST_CASE("no other user can open a lock, and an older one is closed to them") {
+  const test::TemporaryDirectory directory;
+  const auto mode_of = [&](const char* name) {
+    struct stat facts{};
+    REQUIRE(::stat((directory.path() / name).c_str(), &facts) == 0);
+    return facts.st_mode & 07777;
+  };
+  const mode_t before = ::umask(0);
+  CHECK(os::FileLock::try_acquire(directory.path() / "new"));
+  ::umask(before);
+  CHECK(mode_of("new") == 0600);
+  directory.write("old", "");
+  ::chmod((directory.path() / "old").c_str(), 0644);
+  CHECK(os::FileLock::try_acquire(directory.path() / "old"));
+  CHECK(mode_of("old") == 0600);
+}
+
+TEST_CASE("a lock that another user made, or could exchange, is refused") {
+  const test::TemporaryDirectory directory;
+  const auto path = directory.path() / "lock";
+  ::chmod(directory.path().c_str(), 0777);
+  CHECK_THROWS_AS(os::FileLock::try_acquire(path), os::UntrustedPath);
+  ::chmod(directory.path().c_str(), 0755);
+  if (::geteuid() != 0) return;
+  directory.write("lock", "");
+  REQUIRE(::chown(path.c_str(), 65534, 65534) == 0);
+  CHECK_THROWS_AS(os::FileLock::try_acquire(path), os::UntrustedPath);
 }

@@ -1,6 +1,7 @@
 #include "os/read_file.h"
 
 #include "base/error.h"
+#include "tests/support/temporary_directory.h"
 
 #include <doctest/doctest.h>
 
@@ -11,13 +12,13 @@
 using namespace hearth;
 
 TEST_CASE("a file is read whole, up to the limit its reader sets") {
-  const auto path = std::filesystem::temp_directory_path() / "hearth-read-file-test";
+  const test::TemporaryDirectory folder;
+  const auto path = folder.path() / "file";
   const std::string content = std::string("a\0b", 3) + std::string(200'000, 'x');
   std::ofstream(path, std::ios::binary) << content;
   CHECK(os::read_file(path, 300'000) == content);
   CHECK(os::read_file(path, content.size()) == content);
   CHECK_THROWS_AS(os::read_file(path, content.size() - 1), Error);
-  std::filesystem::remove(path);
 }
 
 TEST_CASE("what cannot be read is named") {

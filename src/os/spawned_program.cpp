@@ -55,7 +55,7 @@ class SpawnSettings {
 // kills the group. A parent-death signal would reach the program alone, not what it started.
 constexpr const char* guarded =
     "exec 3<&0 </dev/null\n"
-    "{ cat <&3; kill -KILL 0; } >/dev/null 2>&1 &\n"
+    "{ while read -r line; do :; done <&3; kill -KILL 0; } >/dev/null 2>&1 &\n"
     "exec 3<&-\n"
     "exec \"$@\"\n";
 

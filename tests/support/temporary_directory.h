@@ -1,20 +1,25 @@
 // tests/support/temporary_directory.h: a directory that is gone with its owner.
 #pragma once
 
+#include "base/error.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <random>
 #include <string>
 
 namespace hearth::test {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory()
-      : path_(std::filesystem::temp_directory_path() /
-              ("hearth-test-" + std::to_string(std::random_device()()) +
-               std::to_string(std::random_device()()))) {
-    std::filesystem::create_directories(path_);
+  TemporaryDirectory() {
+    std::string name = std::filesystem::temp_directory_path() / "hearth-test-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) throw OsError("create " + name);
+    path_ = name;
+    // What is mounted keeps its permissions, and the users of sandboxes read it.
+    if (::chmod(name.c_str(), 0755) != 0) throw OsError("change the mode of " + name);
   }
   ~TemporaryDirectory() {
     std::error_code ignored;

@@ -1,0 +1,247 @@
+#include "os/trusted_path.h"
+
+#include "os/read_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+#include <deque>
+#include <sstream>
+#include <utility>
+
+namespace hearth::os {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t others_open = S_IRWXG | S_IRWXO;
+
+std::string name_of(uid_t uid) { return uid == 0 ? "root" : std::to_string(uid); }
+
+struct stat facts_of(const UniqueFd& file, const std::string& step) {
+  struct stat facts{};
+  if (::fstat(file.get(), &facts) != 0) throw OsError(step);
+  return facts;
+}
+
+bool is_in_proc(const UniqueFd& file) {
+  struct statfs facts{};
+  return ::fstatfs(file.get(), &facts) == 0 && facts.f_type == PROC_SUPER_MAGIC;
+}
+
+// From / to a path, one name after the other, with a look at the owner of everything that is
+// passed.
+class Walk {
+ public:
+  Walk(const fs::path& path, std::string step) : step_(std::move(step)) {
+    put_first(fs::absolute(path));
+    enter(open_at(AT_FDCWD, "/", O_DIRECTORY), "/");
+    while (!left_.empty()) advance();
+  }
+
+  UniqueFd open(int flags) const {
+    const bool is_directory = S_ISDIR(facts_.st_mode);
+    const int links = follows_ || is_directory ? 0 : O_NOFOLLOW;
+    UniqueFd file(::openat(is_directory ? here_.get() : parent_.get(),
+                           is_directory ? "." : name_.c_str(), flags | links | O_CLOEXEC));
+    if (!file) throw OsError(step_);
+    return file;
+  }
+
+ private:
+  UniqueFd open_at(int directory, const char* name, int flags) const {
+    UniqueFd file(::openat(directory, name, O_PATH | O_CLOEXEC | flags));
+    if (!file) throw OsError(step_);
+    return file;
+  }
+
+  void put_first(const fs::path& path) {
+    std::deque<std::string> names;
+    for (const fs::path& name : path.relative_path())
+      if (!name.empty() && name != ".") names.push_back(name.string());
+    left_.insert(left_.begin(), names.begin(), names.end());
+  }
+
+  void advance() {
+    if (!S_ISDIR(facts_.st_mode)) throw OsError(step_, ENOTDIR);
+    name_ = std::move(left_.front());
+    left_.pop_front();
+    follows_ = false;
+    if (name_ == "..") {
+      enter(open_at(here_.get(), "..", O_DIRECTORY), at_.parent_path());
+      return;
+    }
+    UniqueFd next = open_at(here_.get(), name_.c_str(), O_NOFOLLOW);
+    const struct stat facts = facts_of(next, step_);
+    if (!S_ISLNK(facts.st_mode)) {
+      enter(std::move(next), at_ / name_);
+    } else {
+      follow(next, facts);
+    }
+  }
+
+  void follow(const UniqueFd& link, const struct stat& facts) {
+    check(at_ / name_, facts, PathRole::on_the_way);
+    // The links of processes lead to files without their names.
+    if (is_in_proc(here_)) {
+      follows_ = true;
+      enter(open_at(here_.get(), name_.c_str(), 0), at_ / name_);
+      return;
+    }
+    constexpr int most_links = 40;  // as the kernel
+    if (++links_ > most_links) throw OsError(step_, ELOOP);
+    std::array<char, PATH_MAX> target{};
+    const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
+    if (size < 0) throw OsError(step_);
+    const fs::path to(std::string(target.data(), static_cast<std::size_t>(size)));
+    put_first(to);
+    if (to.is_absolute()) enter(open_at(AT_FDCWD, "/", O_DIRECTORY), "/");
+  }
+
+  void enter(UniqueFd next, fs::path at) {
+    parent_ = std::exchange(here_, std::move(next));
+    at_ = std::move(at);
+    facts_ = facts_of(here_, step_);
+    const bool is_given = follows_ && !S_ISDIR(facts_.st_mode) && !S_ISREG(facts_.st_mode);
+    if (!is_given) check(at_, facts_, left_.empty() ? PathRole::target : PathRole::on_the_way);
+  }
+
+  static void check(const fs::path& path, const struct stat& facts, PathRole role) {
+    if (auto reason = distrust_of(path, facts, effective_user(), role))
+      throw UntrustedPath(*reason);
+  }
+
+  std::string step_;
+  std::deque<std::string> left_;
+  UniqueFd parent_;
+  UniqueFd here_;
+  fs::path at_;       // of `here_`
+  std::string name_;  // of `here_` in `parent_`
+  struct stat facts_{};
+  bool follows_ = false;  // `name_` is a link to `here_`
+  int links_ = 0;
+};
+
+UniqueFd open_for(const fs::path& path, int flags, const char* step) {
+  return Walk(path, step + path.string()).open(flags);
+}
+
+bool is_there(const fs::path& directory) try {
+  open_for(directory, O_PATH | O_DIRECTORY, "create ");
+  return true;
+} catch (const OsError& error) {
+  if (error.code != ENOENT) throw;
+  return false;
+}
+
+}  // namespace
+
+UntrustedPath::UntrustedPath(fs::path where, const std::string& problem, const std::string& remedy)
+    : Error(fmt::format("trust {}: {}. If what is there is good: {}", where.string(), problem,
+                        remedy)),
+      path(std::move(where)) {}
+
+User effective_user() { return {::geteuid(), ::getegid()}; }
+
+std::optional<UntrustedPath> distrust_of(const fs::path& path, const struct stat& facts,
+                                         const User& user, PathRole role) {
+  if (facts.st_uid != 0 && facts.st_uid != user.uid) {
+    const std::string trusted = user.uid == 0 ? "root" : "root or user " + name_of(user.uid);
+    return UntrustedPath(path,
+                         fmt::format("it belongs to user {}, not to {}", facts.st_uid, trusted),
+                         fmt::format("chown {} {}", name_of(user.uid), path.string()));
+  }
+  // What is written to a device does not come back as its content.
+  if (S_ISLNK(facts.st_mode) || S_ISCHR(facts.st_mode)) return std::nullopt;
+  const bool is_own_group = user.uid != 0 && facts.st_gid == user.gid;
+  const mode_t writers = S_IWOTH | (is_own_group ? 0 : S_IWGRP);
+  if ((facts.st_mode & writers) == 0) return std::nullopt;
+  const bool is_sticky = S_ISDIR(facts.st_mode) && (facts.st_mode & S_ISVTX) != 0;
+  if (is_sticky && role == PathRole::on_the_way) return std::nullopt;
+  return UntrustedPath(path,
+                       fmt::format("other users can write it (mode {:04o})", facts.st_mode & 07777),
+                       fmt::format("chmod {}-w {}", is_own_group ? "o" : "go", path.string()));
+}
+
+UniqueFd open_trusted(const fs::path& path, int flags) { return open_for(path, flags, "open "); }
+
+void require_trusted(const fs::path& path) { const Walk walk(path, "open " + path.string()); }
+
+void require_trusted_files(const fs::path& directory) {
+  const UniqueFd opened = open_for(directory, O_PATH | O_DIRECTORY, "open ");
+  std::error_code failed;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, failed)) {
+    struct stat facts{};
+    const fs::path name = entry.path().filename();
+    if (::fstatat(opened.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0)
+      throw OsError("look at " + entry.path().string());
+    if (auto reason = distrust_of(entry.path(), facts, effective_user(), PathRole::target))
+      throw UntrustedPath(*reason);
+    if (S_ISLNK(facts.st_mode)) require_trusted(entry.path());
+  }
+  if (failed) throw OsError("read " + directory.string(), failed.value());
+}
+
+std::string read_trusted_file(const fs::path& path, std::size_t max_bytes) {
+  const UniqueFd file = open_for(path, O_RDONLY | O_NOCTTY, "read ");
+  return read_rest(file.get(), path.string(), max_bytes);
+}
+
+void make_trusted_directory(const fs::path& path, mode_t mode) {
+  const fs::path place = fs::absolute(path).lexically_normal();
+  if (is_there(place)) return;
+  const bool ends_in_slash = place.filename().empty();
+  const fs::path parent = ends_in_slash ? place.parent_path().parent_path() : place.parent_path();
+  const fs::path name = ends_in_slash ? place.parent_path().filename() : place.filename();
+  make_trusted_directory(parent, 0755);
+  const UniqueFd above = open_trusted(parent, O_PATH | O_DIRECTORY);
+  const std::string step = "create " + path.string();
+  if (::mkdirat(above.get(), name.c_str(), mode) == 0) {
+    // Whatever the umask is.
+    if (::fchmodat(above.get(), name.c_str(), mode, 0) != 0) throw OsError(step);
+  } else if (errno != EEXIST) {
+    throw OsError(step);
+  }
+  require_trusted(place);
+}
+
+void make_private_directory(const fs::path& path) {
+  make_trusted_directory(path, 0700);
+  const UniqueFd directory = open_trusted(path, O_RDONLY | O_DIRECTORY);
+  const struct stat facts = facts_of(directory, "open " + path.string());
+  if ((facts.st_mode & others_open) == 0) return;
+  if (::fchmod(directory.get(), 0700) != 0)
+    throw UntrustedPath(path, "other users can open what is in it", "chmod go= " + path.string());
+}
+
+std::optional<UntrustedPath> distrust_of(const fs::path& path) try {
+  require_trusted(path);
+  return std::nullopt;
+} catch (const UntrustedPath& reason) {
+  return reason;
+} catch (const OsError&) {
+  return std::nullopt;
+}
+
+std::optional<UntrustedPath> distrust_of_program(const fs::path& program) {
+  return ::geteuid() == 0 ? distrust_of(program) : std::nullopt;
+}
+
+std::optional<fs::path> find_program(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream entries(path == nullptr ? "/usr/bin:/bin" : path);
+  for (std::string entry; std::getline(entries, entry, ':');) {
+    fs::path program = fs::path(entry) / name;
+    if (program.is_absolute() && ::access(program.c_str(), X_OK) == 0 &&
+        !distrust_of_program(program))
+      return program;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hearth::os

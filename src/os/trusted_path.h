@@ -1,0 +1,69 @@
+// os/trusted_path.h: files and directories that no other user has written or can exchange. Whatever
+// Hearth acts on (configuration, tools, environments, locks, interpreters) is opened through here.
+//
+// Trusted is what belongs to the effective user or to root and what no one else can write. The
+// primary group of an ordinary user counts as that user, root's group does not. The same holds for
+// every directory on the way and for every symbolic link. A directory on the way may be writable by
+// others if it has the sticky bit, like /tmp: the next one is then checked for its owner.
+#pragma once
+
+#include "base/error.h"
+#include "os/unique_fd.h"
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace hearth::os {
+
+// The message says what is wrong with `path` and which command changes it.
+struct UntrustedPath : Error {
+  UntrustedPath(std::filesystem::path where, const std::string& problem, const std::string& remedy);
+  std::filesystem::path path;  // absolute, without symbolic links: the file or a directory above it
+};
+
+struct User {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+User effective_user();
+
+enum class PathRole {
+  on_the_way,  // a directory that is only passed
+  target,
+};
+
+// Judges one file by its facts alone.
+std::optional<UntrustedPath> distrust_of(const std::filesystem::path& path,
+                                         const struct stat& facts, const User& user, PathRole role);
+
+// All of these follow symbolic links and throw UntrustedPath, or OsError with the path.
+
+// Opens a file or directory that is there. Of /proc/self/fd, a pipe or terminal is trusted: it was
+// given to this process.
+UniqueFd open_trusted(const std::filesystem::path& path, int flags);
+void require_trusted(const std::filesystem::path& path);
+// The directory and everything directly in it.
+void require_trusted_files(const std::filesystem::path& directory);
+// The same as os/read_file.h, of a trusted file.
+std::string read_trusted_file(const std::filesystem::path& path, std::size_t max_bytes);
+
+// Creates the directory with `mode` where there is none, and those above it with 0755.
+void make_trusted_directory(const std::filesystem::path& path, mode_t mode);
+// No other user can open anything in it: for locks, which a reader could hold.
+void make_private_directory(const std::filesystem::path& path);
+
+// The reason why `path` is not trusted. Nothing if it is, or if it cannot be looked at.
+std::optional<UntrustedPath> distrust_of(const std::filesystem::path& path);
+
+// The same for a program, which only root must mistrust: an ordinary user's shell runs it as well.
+std::optional<UntrustedPath> distrust_of_program(const std::filesystem::path& program);
+
+// The first program of that name in an absolute directory of $PATH. Root passes over those that
+// another user could have written or exchanged.
+std::optional<std::filesystem::path> find_program(const std::string& name);
+
+}  // namespace hearth::os

@@ -1,0 +1,181 @@
+#include "os/trusted_path.h"
+
+#include "tests/support/temporary_directory.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <fstream>
+
+using namespace hearth;
+using os::PathRole;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr os::User root{0, 0};
+constexpr os::User ann{1000, 1000};
+constexpr mode_t file = S_IFREG;
+constexpr mode_t directory = S_IFDIR;
+
+// Empty if it is trusted.
+std::string reason(const os::User& user, mode_t mode, uid_t uid, gid_t gid,
+                   PathRole role = PathRole::target) {
+  struct stat facts{};
+  facts.st_mode = mode;
+  facts.st_uid = uid;
+  facts.st_gid = gid;
+  const auto found = os::distrust_of("/x", facts, user, role);
+  return found ? found->what() : "";
+}
+
+std::string refusal(const fs::path& path) {
+  const auto found = os::distrust_of(path);
+  return found ? found->what() : "";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Only root can give a file away.
+constexpr uid_t stranger = 65534;
+void give_away(const fs::path& path) { REQUIRE(::lchown(path.c_str(), stranger, stranger) == 0); }
+
+}  // namespace
+
+TEST_CASE("what belongs to the user or to root and is written by no one else is trusted") {
+  CHECK(reason(root, file | 0644, 0, 0).empty());
+  CHECK(reason(ann, file | 0644, 0, 0).empty());
+  CHECK(reason(ann, file | 0600, 1000, 1000).empty());
+  CHECK(reason(root, directory | 0755, 0, 50).empty());
+}
+
+TEST_CASE("what belongs to another user is refused with the owner and the command") {
+  CHECK(reason(root, file | 0600, 1001, 0) ==
+        "trust /x: it belongs to user 1001, not to root. If what is there is good: chown root /x");
+  CHECK(reason(ann, file | 0600, 1001, 1000) ==
+        "trust /x: it belongs to user 1001, not to root or user 1000. If what is there is good: "
+        "chown 1000 /x");
+  CHECK_FALSE(reason(root, S_IFLNK | 0777, 1001, 0).empty());
+}
+
+TEST_CASE("what others can write is refused; an ordinary user's own group may write") {
+  CHECK(reason(root, file | 0666, 0, 0) ==
+        "trust /x: other users can write it (mode 0666). If what is there is good: chmod go-w /x");
+  CHECK_FALSE(reason(root, file | 0664, 0, 0).empty());
+  CHECK(reason(ann, directory | 0775, 1000, 1000).empty());
+  CHECK_FALSE(reason(ann, directory | 0775, 1000, 50).empty());
+  CHECK(contains(reason(ann, directory | 0777, 1000, 1000), "chmod o-w /x"));
+}
+
+TEST_CASE("a sticky directory that all can write is passed, but not used") {
+  CHECK(reason(root, directory | 01777, 0, 0, PathRole::on_the_way).empty());
+  CHECK_FALSE(reason(root, directory | 01777, 0, 0).empty());
+  CHECK_FALSE(reason(root, directory | 0777, 0, 0, PathRole::on_the_way).empty());
+  CHECK_FALSE(reason(root, directory | 01777, 1001, 0, PathRole::on_the_way).empty());
+}
+
+TEST_CASE("a file is read if every directory on its way is trusted") {
+  const test::TemporaryDirectory folder;
+  fs::create_directories(folder.path() / "a/b");
+  folder.write("a/b/file", "content");
+  const fs::path path = folder.path() / "a/b/file";
+  CHECK(os::read_trusted_file(path, 100) == "content");
+  CHECK(os::read_trusted_file(folder.path() / "a/./b/../b//file", 100) == "content");
+
+  ::chmod((folder.path() / "a").c_str(), 0777);
+  CHECK_THROWS_AS(os::read_trusted_file(path, 100), os::UntrustedPath);
+  CHECK(contains(refusal(path), "trust " + (folder.path() / "a").string() + ": other users"));
+  ::chmod((folder.path() / "a").c_str(), 01777);
+  CHECK(refusal(path).empty());
+}
+
+TEST_CASE("a symbolic link is trusted if its target is, and the directories of both are") {
+  const test::TemporaryDirectory folder;
+  fs::create_directories(folder.path() / "links");
+  fs::create_directories(folder.path() / "targets");
+  folder.write("targets/file", "content");
+  fs::create_symlink("../targets/file", folder.path() / "links/relative");
+  fs::create_symlink(folder.path() / "targets", folder.path() / "links/absolute");
+  CHECK(os::read_trusted_file(folder.path() / "links/relative", 100) == "content");
+  CHECK(os::read_trusted_file(folder.path() / "links/absolute/file", 100) == "content");
+
+  for (const char* open : {"links", "targets", "targets/file"}) {
+    INFO(open);
+    const fs::path path = folder.path() / open;
+    const mode_t before = fs::is_directory(path) ? 0755 : 0644;
+    ::chmod(path.c_str(), 0777);
+    CHECK(contains(refusal(folder.path() / "links/relative"), "trust " + path.string() + ": "));
+    CHECK(
+        contains(refusal(folder.path() / "links/absolute/file"), "trust " + path.string() + ": "));
+    ::chmod(path.c_str(), before);
+  }
+}
+
+TEST_CASE("links that lead in a circle, and files that are not there, are errors of the system") {
+  const test::TemporaryDirectory folder;
+  fs::create_symlink("circle", folder.path() / "circle");
+  folder.write("file", "");
+  const std::string path = folder.path().string();
+  CHECK_THROWS_WITH_AS(os::read_trusted_file(path + "/circle", 1),
+                       ("read " + path + "/circle: Too many levels of symbolic links").c_str(),
+                       OsError);
+  CHECK_THROWS_WITH_AS(os::read_trusted_file(path + "/none", 1),
+                       ("read " + path + "/none: No such file or directory").c_str(), OsError);
+  CHECK_THROWS_WITH_AS(os::open_trusted(path + "/file/x", O_RDONLY),
+                       ("open " + path + "/file/x: Not a directory").c_str(), OsError);
+}
+
+TEST_CASE("a pipe that was given to this process, and a device, are read") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  REQUIRE(::write(ends[1], "piped", 5) == 5);
+  ::close(ends[1]);
+  CHECK(os::read_trusted_file("/dev/fd/" + std::to_string(ends[0]), 100) == "piped");
+  ::close(ends[0]);
+  CHECK(os::read_trusted_file("/dev/null", 100).empty());
+}
+
+TEST_CASE("directories are made with their mode, whatever the umask") {
+  const test::TemporaryDirectory folder;
+  const mode_t before = ::umask(0077);
+  os::make_trusted_directory(folder.path() / "a/b/", 0755);
+  os::make_private_directory(folder.path() / "a/c");
+  ::umask(before);
+  const auto mode = [&](const char* name) {
+    return fs::status(folder.path() / name).permissions() & fs::perms::mask;
+  };
+  CHECK(mode("a") == fs::perms(0755));
+  CHECK(mode("a/b") == fs::perms(0755));
+  CHECK(mode("a/c") == fs::perms(0700));
+
+  ::chmod((folder.path() / "a/c").c_str(), 0755);
+  os::make_private_directory(folder.path() / "a/c");
+  CHECK(mode("a/c") == fs::perms(0700));
+  ::chmod((folder.path() / "a/b").c_str(), 0777);
+  CHECK_THROWS_AS(os::make_trusted_directory(folder.path() / "a/b/c", 0755), os::UntrustedPath);
+}
+
+TEST_CASE("what another user made is refused, wherever it stands" *
+          doctest::skip(::geteuid() != 0)) {
+  const test::TemporaryDirectory folder;
+  fs::create_directories(folder.path() / "sticky/planted");
+  ::chmod((folder.path() / "sticky").c_str(), 01777);
+  folder.write("sticky/planted/file", "");
+  folder.write("good", "");
+  fs::create_symlink(folder.path() / "good", folder.path() / "sticky/link");
+  give_away(folder.path() / "sticky/planted");
+  give_away(folder.path() / "sticky/link");
+  CHECK(contains(refusal(folder.path() / "sticky/planted/file"), "/sticky/planted: it belongs to"));
+  CHECK(contains(refusal(folder.path() / "sticky/link"), "/sticky/link: it belongs to user 65534"));
+  CHECK_THROWS_AS(os::make_private_directory(folder.path() / "sticky/planted"), os::UntrustedPath);
+
+  fs::create_directories(folder.path() / "wheels");
+  folder.write("wheels/one.whl", "");
+  os::require_trusted_files(folder.path() / "wheels");
+  give_away(folder.path() / "wheels/one.whl");
+  CHECK_THROWS_AS(os::require_trusted_files(folder.path() / "wheels"), os::UntrustedPath);
+}
