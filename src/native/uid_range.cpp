@@ -1,17 +1,16 @@
 #include "native/uid_range.h"
 
 #include "base/error.h"
+#include "base/log.h"
+#include "os/trusted_path.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
-#include <cerrno>
-#include <cstddef>
-#include <cstring>
+#include <random>
 #include <string>
 
 namespace hearth::native {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Above what distributions, directory services and other container engines hand out.
 constexpr uid_t first_range = 0x70000000;
@@ -20,29 +19,38 @@ constexpr unsigned range_count = 2048;
 // Inside, the low numbers have meanings.
 constexpr uid_t first_sandbox_uid = 1000;
 
-// A name without a file, so nothing is left behind.
-os::UniqueFd claim_name(const std::string& name) {
-  os::UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket) throw OsError("create a socket");
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.data(), name.size());
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0) return socket;
-  if (errno != EADDRINUSE) throw OsError("claim a range of users");
-  return {};
+// The first that can be used. None in a container whose files are all read-only.
+std::optional<fs::path> usable_of(const std::vector<fs::path>& directories) {
+  std::string problems;
+  for (const fs::path& directory : directories) {
+    try {
+      os::make_private_directory(directory);
+      return directory;
+    } catch (const Error& error) {
+      problems += (problems.empty() ? "" : "; ") + std::string(error.what());
+    }
+  }
+  log::warning("the users of sandboxes are chosen at random: no directory for claims can be used",
+               {{"problems", problems}});
+  return std::nullopt;
 }
 
 }  // namespace
 
-UidRangeClaim::UidRangeClaim() {
-  for (unsigned index = 0; index < range_count; ++index) {
-    mark_ = claim_name("hearth-users-" + std::to_string(index));
-    if (!mark_) continue;
-    range_ = {first_range + index * range_size, range_size};
-    return;
+std::vector<fs::path> UidRangeClaim::usual_directories() {
+  return {"/run/hearth/users", "/var/lib/hearth/users"};
+}
+
+UidRangeClaim::UidRangeClaim(const std::vector<fs::path>& directories) {
+  const std::optional<fs::path> directory = usable_of(directories);
+  unsigned index = directory ? 0 : std::random_device()() % range_count;
+  for (; directory && index < range_count; ++index) {
+    mark_ = os::FileLock::try_acquire(*directory / std::to_string(index));
+    if (mark_) break;
   }
-  throw Error("no range of users is free for sandboxes: other instances have taken all of them");
+  if (index == range_count)
+    throw Error("no range of users is free for sandboxes: other instances have taken all of them");
+  range_ = {first_range + index * range_size, range_size};
 }
 
 UidPool::UidPool(const UidRange& range) {

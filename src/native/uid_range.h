@@ -3,22 +3,30 @@
 #pragma once
 
 #include "native/launch_plan.h"
-#include "os/unique_fd.h"
+#include "os/file_lock.h"
 
 #include <deque>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace hearth::native {
 
 // A range no other instance on this machine uses, for as long as this object lives.
 class UidRangeClaim {
  public:
-  UidRangeClaim();
+  // In a directory that only root can write, so that no other user takes all ranges.
+  static std::vector<std::filesystem::path> usual_directories();
+  // Throws Error when all ranges are taken. Without a directory that can be used, the range is a
+  // random one.
+  explicit UidRangeClaim(
+      const std::vector<std::filesystem::path>& directories = usual_directories());
   const UidRange& range() const { return range_; }
 
  private:
   UidRange range_;
-  os::UniqueFd mark_;  // a socket's name, which the kernel frees when we end
+  std::optional<os::FileLock> mark_;  // which the kernel frees when we end
 };
 
 // The users of a range, by their numbers inside a zygote's namespace. One pool for all zygotes that
