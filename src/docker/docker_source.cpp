@@ -5,6 +5,8 @@
 #include "docker/container_stream.h"
 #include "docker/docker_sandbox.h"
 #include "docker/json_path.h"
+#include "os/kill_processes.h"
+#include "os/read_file.h"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -27,12 +29,29 @@ constexpr std::chrono::seconds fate_limit{3};
 // A removal that takes longer is not waited for any more; it goes on.
 constexpr std::chrono::seconds removal_patience{10};
 constexpr std::chrono::milliseconds longest_pause{2000};
+// For a container to exit by the engine's signal alone.
+constexpr std::chrono::milliseconds exit_patience{500};
 // How long a container that was asked for and not seen may still appear.
 constexpr std::chrono::seconds late_birth{10};
 
 Task<> sleep(std::chrono::milliseconds time) {
   asio::steady_timer timer(co_await asio::this_coro::executor, time);
   co_await timer.async_wait(asio::use_awaitable);
+}
+
+// The engine may be on another machine, where a pid means nothing to us: what counts is that a
+// process's cgroup has the container's name.
+void kill_processes_of(const std::string& container_id) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 10;
+  os::kill_processes([&](pid_t pid) {
+    try {
+      const std::string groups =
+          os::read_file("/proc/" + std::to_string(pid) + "/cgroup", most_bytes);
+      return groups.find(container_id) != std::string::npos;
+    } catch (const Error&) {
+      return false;  // it has ended
+    }
+  });
 }
 
 std::string why_not_ready(const Container& container, const std::string& last_words) {
@@ -199,6 +218,21 @@ Task<> DockerSource::learn_fate(Container& container) try {
 void DockerSource::bury(const std::shared_ptr<Container>& container) {
   if (is_closed_ || std::exchange(container->is_being_removed, true)) return;
   background_.start("remove a container", remove(container));
+  if (!container->id.empty()) background_.start("end a container", insist(container));
+}
+
+// The engine signals a container's init only, and waits for its exit. Init needs CPU time for that,
+// and a script may have left it none. Where the engine's processes are ours to kill, all of the
+// container's are.
+Task<> DockerSource::insist(std::shared_ptr<Container> container) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  while (!container->has_ended()) {
+    try {
+      co_await within(exit_patience, Container::ended(container));
+    } catch (const DeadlineExceeded&) {
+      kill_processes_of(container->id);
+    }
+  }
 }
 
 // Whether there is none any more.
