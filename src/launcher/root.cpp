@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <string>
 
 namespace hearth::launcher {
@@ -52,10 +53,14 @@ bool same_file(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
+constexpr std::uint64_t of_files = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+// Data can be written to a device on a read-only mount, but its times belong to the host.
+constexpr std::uint64_t of_devices = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY;
+
 // Later flags only add to what the mount outside has: a user namespace may not take any away.
-void restrict_mount(const std::string& path, bool writable) {
+void restrict_mount(const std::string& path, std::uint64_t flags) {
   mount_attr wanted{};
-  wanted.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY);
+  wanted.attr_set = flags;
   check(::mount_setattr(AT_FDCWD, path.c_str(), AT_RECURSIVE, &wanted, sizeof wanted),
         "restrict the mount " + path);
 }
@@ -69,7 +74,7 @@ os::UniqueFd find(const std::string& source) {
 }
 
 void bind(const std::string& source, const os::UniqueFd& found, const std::string& target,
-          bool writable, bool is_device) {
+          std::uint64_t flags) {
   struct stat before{};
   if (::fstat(found.get(), &before) != 0) throw OsError("look at " + source);
   if (S_ISDIR(before.st_mode)) {
@@ -83,7 +88,7 @@ void bind(const std::string& source, const os::UniqueFd& found, const std::strin
   struct stat after{};
   if (::stat(target.c_str(), &after) != 0 || !same_file(before, after))
     throw Error("bind " + source + ": something else was mounted");
-  if (!is_device) restrict_mount(target, writable);
+  restrict_mount(target, flags);
 }
 
 constexpr std::array devices = {"null", "zero", "full", "random", "urandom"};
@@ -100,7 +105,8 @@ struct SourceFinder {
 struct StepMaker {
   std::vector<os::UniqueFd>::const_iterator source;  // of the next bind
   void operator()(const Bind& step) {
-    bind(step.source, *source++, new_root + step.target, step.writable, false);
+    bind(step.source, *source++, new_root + step.target,
+         of_files | (step.writable ? 0 : MOUNT_ATTR_RDONLY));
   }
   void operator()(const Directory& step) const { make_directories(new_root + step.path); }
   void operator()(const Symlink& step) const {
@@ -110,7 +116,7 @@ struct StepMaker {
   void operator()(const File& step) const { write_file(new_root + step.path, step.content); }
   void operator()(const Devices& /*step*/) {
     for (const std::string name : devices)
-      bind("/dev/" + name, *source++, new_root + "/dev/" + name, true, true);
+      bind("/dev/" + name, *source++, new_root + "/dev/" + name, of_devices);
     (*this)(Directory{"/dev/shm"});
     (*this)(Symlink{"/proc/self/fd", "/dev/fd"});
     (*this)(Symlink{"/proc/self/fd/0", "/dev/stdin"});

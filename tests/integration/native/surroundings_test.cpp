@@ -49,6 +49,7 @@ void add_if_present(Lines& lines, const std::string& flags,
 
 Lines expected_mounts() {
   const std::string shown = "ro,nosuid,nodev";
+  const std::string device = "ro,nosuid,noexec";
   Lines lines{"/ ro,nosuid,nodev", "/workspace rw,nosuid,nodev", "/tmp rw,nosuid,nodev",
               "/dev/shm rw,nosuid,nodev",
               // The zygote's, and over it the sandbox's own.
@@ -66,8 +67,8 @@ Lines expected_mounts() {
   const fs::path installation = plain_environment().python.parent_path().parent_path();
   if (installation != "/usr") lines.insert(installation.string() + " " + shown);
   for (const std::string name : {"null", "zero", "full", "random", "urandom"})
-    lines.insert("/dev/" + name + " rw");
-  add_if_present(lines, "rw",
+    lines.insert("/dev/" + name + " " + device);
+  add_if_present(lines, device,
                  {"/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/timer_list",
                   "/proc/sched_debug", "/proc/kallsyms", "/proc/kmsg", "/proc/latency_stats",
                   "/proc/interrupts", "/proc/config.gz"});
@@ -120,7 +121,7 @@ except OSError as error: print(error.strerror)
 TEST_CASE("the only network interface is the sandbox's own loopback, and it is up") {
   CHECK(printed(R"py(
 import errno, fcntl, socket, struct
-print(socket.if_nameindex())
+print([line.split(':')[0].strip() for line in open('/proc/net/dev') if ':' in line])
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
     answer = fcntl.ioctl(any_socket, 0x8913, struct.pack('16sh14x', b'lo', 0))
 print('up' if struct.unpack('16sh14x', answer)[1] & 1 else 'down')
@@ -133,7 +134,7 @@ for address in ('1.1.1.1', '169.254.169.254', '10.0.0.1', '172.17.0.1'):
 with socket.socket(socket.AF_INET6) as outward:
     errors.add(errno.errorcode[outward.connect_ex(('2606:4700:4700::1111', 53))])
 print(errors)
-)py") == "[(1, 'lo')]\nup\n1 line of routes\n{'ENETUNREACH'}\n");
+)py") == "['lo']\nup\n1 line of routes\n{'ENETUNREACH'}\n");
 }
 
 TEST_CASE("services of the host on its loopback and its abstract sockets cannot be reached") {
@@ -173,6 +174,63 @@ for name in ('kcore', 'keys', 'key-users', 'timer_list', 'sched_debug', 'kallsym
 for name in ('acpi', 'scsi', 'asound', 'pressure'):
     if os.path.exists('/proc/' + name) and os.listdir('/proc/' + name): print(name, 'is not empty')
 )py") == "False\n");
+}
+
+TEST_CASE("a process cannot write what /proc says of itself") {
+  CHECK(printed(R"py(
+import errno, os, subprocess, sys
+writable = set()
+for process in ('self', 'thread-self', '1', str(os.getpid())):
+    for directory, names, files in os.walk('/proc/' + process):
+        names[:] = [name for name in names if name in ('attr', 'task', 'net')]
+        for name in files:
+            try: os.close(os.open(directory + '/' + name, os.O_WRONLY | os.O_NONBLOCK))
+            except OSError: continue
+            writable.add(name)
+print(writable)
+try: open('/proc/self/oom_score_adj', 'w').write('-1000')
+except OSError as error: print(errno.errorcode[error.errno])
+)py") == "set()\nEACCES\n");
+}
+
+TEST_CASE(
+    "standard streams and open files can be opened by the names they have in /dev and /proc") {
+  NativeSandboxes sandboxes;
+  const auto result = sandboxes.run(R"py(
+import os, subprocess
+for path in ('/dev/stdout', '/dev/fd/1', '/proc/self/fd/1', '/proc/thread-self/fd/1'):
+    with open(path, 'w') as stream: stream.write(path + '\n')
+with open('/dev/stderr', 'a') as stream: stream.write('an error\n')
+subprocess.run('echo by a shell > /dev/stdout; echo wrong > /dev/stderr; echo twice | tee /dev/stderr',
+               shell=True, check=True)
+file = os.open('file', os.O_RDWR | os.O_CREAT)
+with open('/dev/fd/%d' % file, 'w') as again: again.write('by its number')
+print(open('file').read())
+)py");
+  CHECK(result.stderr_text == "an error\nwrong\ntwice\n");
+  CHECK(result.stdout_text ==
+        "/dev/stdout\n/dev/fd/1\n/proc/self/fd/1\n/proc/thread-self/fd/1\nby a shell\ntwice\n"
+        "by its number\n");
+}
+
+TEST_CASE("devices of the host can be used, and nothing about them changed") {
+  CHECK(printed(R"py(
+import errno, os
+def tried(what, *arguments, **options):
+    try:
+        what(*arguments, **options)
+        return 'done'
+    except OSError as error: return errno.errorcode[error.errno]
+devices = ['/dev/' + name for name in ('null', 'zero', 'full', 'random', 'urandom')] + ['/proc/kcore']
+devices = [device for device in devices if os.path.exists(device)]
+before = [os.stat(device).st_mtime_ns for device in devices]
+print({tried(os.utime, device) for device in devices},
+      {tried(os.utime, os.open(device, os.O_WRONLY)) for device in ('/dev/null', '/dev/zero')},
+      {tried(os.setxattr, device, 'user.name', b'value') for device in devices})
+print([os.stat(device).st_mtime_ns for device in devices] == before)
+with open('/dev/null', 'wb', 0) as null: print(null.write(b'gone'))
+print(open('/dev/zero', 'rb').read(2), len(open('/dev/urandom', 'rb').read(4)))
+)py") == "{'EROFS'} {'EROFS'} {'EROFS'}\nTrue\n4\nb'\\x00\\x00' 4\n");
 }
 
 TEST_CASE("nothing in /proc can be written but what belongs to the writer") {
