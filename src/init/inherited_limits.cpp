@@ -26,7 +26,8 @@ InheritedLimits::InheritedLimits(pid_t pid)
 }
 
 bool InheritedLimits::hold_in(pid_t pid) const {
-  // Set rather than compared: the machine's owner may move everybody to other processors.
+  // Set rather than compared: the machine's owner may move everybody to other processors. A filter
+  // of system calls refuses this, and then no script could have changed them either.
   ::sched_setaffinity(pid, sizeof processors_, &processors_);
   const InheritedLimits now(pid);
   return std::equal(resources_.begin(), resources_.end(), now.resources_.begin(), same) &&

@@ -37,7 +37,9 @@ void add(const Filter& filter, const Rule& rule) {
   if (number < 0) return;
   std::vector<scmp_arg_cmp> conditions;
   for (const Condition& one : rule.conditions)
-    conditions.push_back({one.argument, SCMP_CMP_MASKED_EQ, one.mask, one.value});
+    conditions.push_back(one.differs
+                             ? scmp_arg_cmp{one.argument, SCMP_CMP_NE, one.value, 0}
+                             : scmp_arg_cmp{one.argument, SCMP_CMP_MASKED_EQ, one.mask, one.value});
   const std::uint32_t action =
       rule.action == Action::allow ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM);
   check(::seccomp_rule_add_array(filter.get(), action, number,

@@ -45,9 +45,9 @@ json::array conditions_of(const Rule& rule) {
   json::array conditions;
   for (const Condition& one : rule.conditions)
     conditions.push_back({{"index", one.argument},
-                          {"value", one.mask},
-                          {"valueTwo", one.value},
-                          {"op", "SCMP_CMP_MASKED_EQ"}});
+                          {"value", one.differs ? one.value : one.mask},
+                          {"valueTwo", one.differs ? 0 : one.value},
+                          {"op", one.differs ? "SCMP_CMP_NE" : "SCMP_CMP_MASKED_EQ"}});
   return conditions;
 }
 

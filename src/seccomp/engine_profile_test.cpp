@@ -24,10 +24,13 @@ std::vector<Rule> rules_in(const json::value& profile) {
     std::vector<Condition> conditions;
     if (const json::value* args = one.if_contains("args"))
       for (const json::value& arg : args->as_array()) {
-        CHECK(arg.at("op") == json::value("SCMP_CMP_MASKED_EQ"));
-        conditions.push_back({arg.at("index").to_number<unsigned>(),
-                              arg.at("value").to_number<std::uint64_t>(),
-                              arg.at("valueTwo").to_number<std::uint64_t>()});
+        const bool differs = arg.at("op") == json::value("SCMP_CMP_NE");
+        CHECK((differs || arg.at("op") == json::value("SCMP_CMP_MASKED_EQ")));
+        const auto argument = arg.at("index").to_number<unsigned>();
+        const auto value = arg.at("value").to_number<std::uint64_t>();
+        const auto second = arg.at("valueTwo").to_number<std::uint64_t>();
+        conditions.push_back(differs ? Condition{argument, ~std::uint64_t{0}, value, true}
+                                     : Condition{argument, value, second});
       }
     for (const json::value& name : one.at("names").as_array())
       rules.push_back(
@@ -55,7 +58,7 @@ TEST_CASE("the engine's profile has exactly the rules of the filter") {
       std::string text = rule.call + (rule.action == Action::allow ? "+" : "-");
       for (const Condition& condition : rule.conditions)
         text += std::to_string(condition.argument) + ',' + std::to_string(condition.mask) + ',' +
-                std::to_string(condition.value) + ';';
+                std::to_string(condition.value) + (condition.differs ? "!;" : ";");
       return text;
     };
     return key(one) < key(other);

@@ -8,11 +8,12 @@
 
 namespace hearth::seccomp {
 
-// `argument & mask == value`
+// `argument & mask == value`, or `argument != value` for all 64 bits if `differs`
 struct Condition {
   unsigned argument = 0;
   std::uint64_t mask = 0;
   std::uint64_t value = 0;
+  bool differs = false;
   bool operator==(const Condition&) const = default;
 };
 

@@ -39,7 +39,7 @@ TEST_CASE_TEMPLATE("there is no network but its own loopback", Backend, ON_EVERY
   Backend backend;
   const auto result = backend.run(R"(
 import errno, os, socket
-print([name for _, name in socket.if_nameindex()])
+print(sorted(line.split(":")[0].strip() for line in open("/proc/net/dev") if ":" in line))
 def reach(family, kind, address):
     s = socket.socket(family, kind)
     try:

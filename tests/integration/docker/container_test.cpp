@@ -63,8 +63,8 @@ TEST_CASE("P19: P20: without a proxy yet, a blueprint that allows hosts has no n
   const auto sandbox = backend.spawn();
   const json::value found = inspect(*sandbox);
   CHECK(found.at("HostConfig").at("NetworkMode") == json::value("none"));
-  CHECK(backend.run_in(*sandbox, "import socket; print(socket.if_nameindex())").stdout_text ==
-        "[(1, 'lo')]\n");
+  CHECK(backend.run_in(*sandbox, "print(open('/proc/net/dev').read().count(':'))").stdout_text ==
+        "1\n");
 }
 
 TEST_CASE("P21: P22: P23: what was ordered is what the engine made") {
