@@ -1679,6 +1679,7 @@ def sandbox_spec_type():
             ("workspace_inodes", u64),
             ("scratch_bytes", u64),
             ("scratch_inodes", u64),
+            ("file_bytes", u64),
             ("cgroup_fds", ctypes.POINTER(i32)),
             ("cgroup_count", u64),
             ("seccomp_filter", ctypes.c_void_p),

@@ -1,6 +1,7 @@
 #include "docker/container_spec.h"
 
 #include "base/error.h"
+#include "blueprint/derived_limits.h"
 #include "docker/json_path.h"
 
 #include <boost/json.hpp>
@@ -31,12 +32,13 @@ std::string tmpfs_options(std::int64_t bytes, const char* mode) {
          ",uid=" + user + ",gid=" + user;
 }
 
-json::array ulimits() {
+json::array ulimits(const blueprint::SandboxConfig& config) {
   json::array limits;
   const auto add = [&limits](const char* name, std::int64_t most) {
     limits.push_back({{"Name", name}, {"Soft", most}, {"Hard", most}});
   };
   add("core", 0);  // core_pattern may be a program of the host
+  add("fsize", static_cast<std::int64_t>(blueprint::largest_file_bytes(config)));
   add("nofile", 1024);
   add("memlock", 64 << 10);
   add("sigpending", 1024);
@@ -73,6 +75,9 @@ json::array environment() {
 json::object host_config(const ContainerOrder& order) {
   const blueprint::SandboxConfig& config = order.config;
   json::object host = limits_body(config.resource_limits, order.host_cores);
+  // Engines on cgroups of version 2 leave it out: there it is part of Memory.
+  host["KernelMemoryTCP"] = static_cast<std::int64_t>(blueprint::socket_buffer_bytes(
+      static_cast<std::uint64_t>(config.resource_limits.memory_mb * megabyte)));
   host["ReadonlyRootfs"] = true;
   host["CapDrop"] = json::array{"ALL"};
   host["SecurityOpt"] = json::array{"no-new-privileges:true", "seccomp=" + order.seccomp_profile};
@@ -84,7 +89,7 @@ json::object host_config(const ContainerOrder& order) {
                    {"/tmp", tmpfs_options(scratch_bytes, "0700")}};
   host["ShmSize"] = shared_memory_bytes;
   host["LogConfig"] = {{"Type", "none"}};  // what scripts say is nobody's log
-  host["Ulimits"] = ulimits();
+  host["Ulimits"] = ulimits(config);
   host["Mounts"] = binds(order);
   host["RestartPolicy"] = {{"Name", "no"}};
   if (!order.runtime.empty()) host["Runtime"] = order.runtime;

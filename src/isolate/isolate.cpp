@@ -62,7 +62,7 @@ bool detach_from_zygote() {
 bool isolate(const HearthSandboxSpec& spec) {
   return detach_from_zygote() && join_cgroups(spec) && enter_network(spec) &&
          close_all_but({spec.stream, spec.control}) && enter_namespaces() && mount_scratch(spec) &&
-         mount_proc() && set_limits() && become_sandbox_user(spec) && drop_capabilities() &&
+         mount_proc() && set_limits(spec) && become_sandbox_user(spec) && drop_capabilities() &&
          restrict_files(spec) && restrict_system_calls(spec);
 }
 
@@ -71,8 +71,8 @@ bool join(const HearthSandboxSpec& spec) {
   const std::int32_t* const ends = spec.worker_fds;
   return detach_from_zygote() && join_cgroups(spec) && join_namespaces(spec) &&
          close_all_but({spec.joined, spec.gate, ends[0], ends[1], ends[2], ends[3]}) &&
-         set_limits() && join_sandbox_user(spec) && drop_capabilities() && restrict_files(spec) &&
-         restrict_system_calls(spec);
+         set_limits(spec) && join_sandbox_user(spec) && drop_capabilities() &&
+         restrict_files(spec) && restrict_system_calls(spec);
 }
 
 // The host knows this process and no other by a handle. Whatever it forks is like it.

@@ -15,6 +15,7 @@ struct HearthSandboxSpec {
   std::uint64_t workspace_inodes;
   std::uint64_t scratch_bytes;  // of /tmp and of /dev/shm, each
   std::uint64_t scratch_inodes;
+  std::uint64_t file_bytes;        // the largest size of a file
   const std::int32_t* cgroup_fds;  // open for writing: `tasks` or `cgroup.procs`
   std::uint64_t cgroup_count;
   const void* seccomp_filter;  // struct sock_filter[]

@@ -144,6 +144,7 @@ void fill_in(HearthSandboxSpec& spec, const Request& request) {
   spec.workspace_inodes = request.values.workspace_inodes;
   spec.scratch_bytes = request.values.scratch_bytes;
   spec.scratch_inodes = request.values.scratch_inodes;
+  spec.file_bytes = request.values.file_bytes;
   spec.use_landlock = request.values.use_landlock;
   const std::int32_t* next = request.fds;
   if (request.values.kind == wire::SpawnKind::worker) {

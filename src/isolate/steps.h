@@ -23,7 +23,7 @@ bool mount_proc();
 // are on their way, so a script must not be able to reach init's limit.
 inline constexpr std::uint64_t worker_files = 1024;
 inline constexpr std::uint64_t init_files = 4096;
-bool set_limits();
+bool set_limits(const HearthSandboxSpec& spec);
 bool limit_files(std::uint64_t soft, std::uint64_t hard);
 
 // In the zygote, once: what a new network says of itself, with which others are compared.

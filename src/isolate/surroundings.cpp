@@ -43,22 +43,32 @@ bool close_all_but(std::initializer_list<std::int32_t> kept) {
   }
 }
 
+namespace {
+
 // Never more than there may be already: who starts the host decides that.
-bool limit_files(std::uint64_t soft, std::uint64_t hard) {
+bool lower(__rlimit_resource_t resource, std::uint64_t soft, std::uint64_t hard) {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return fail("limit open files");
+  if (::getrlimit(resource, &limit) != 0) return false;
   if (limit.rlim_max > hard) limit.rlim_max = hard;
   limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
-  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 || fail("limit open files");
+  return ::setrlimit(resource, &limit) == 0;
 }
 
-bool set_limits() {
+}  // namespace
+
+bool limit_files(std::uint64_t soft, std::uint64_t hard) {
+  return lower(RLIMIT_NOFILE, soft, hard) || fail("limit open files");
+}
+
+bool set_limits(const HearthSandboxSpec& spec) {
   struct Limit {
     __rlimit_resource_t resource;
     rlim_t most;
   };
   // Init takes the larger one, workers give it up.
   if (!limit_files(worker_files, init_files)) return false;
+  if (!lower(RLIMIT_FSIZE, spec.file_bytes, spec.file_bytes))
+    return fail("limit the size of files");
   // Processes are counted by the cgroup: RLIMIT_NPROC is per user, and not per sandbox.
   const Limit limits[] = {
       {RLIMIT_CORE, 0},  // core_pattern may be a program of the host

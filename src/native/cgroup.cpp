@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "blueprint/derived_limits.h"
 #include "native/cgroup_files.h"
 
 #include <fcntl.h>
@@ -63,6 +64,15 @@ void write_memory_limits(const fs::path& directory, const CgroupLimits& limits) 
     write_value(with_swap, std::to_string(limits.memory_and_swap_bytes));
 }
 
+// The kernel counts the buffers of TCP and UDP beside memory, and without a limit not at all. It
+// refuses one that is lower than what is in use.
+void write_socket_limit(const fs::path& directory, const CgroupLimits& limits) {
+  const fs::path file = directory / socket_limit_file;
+  // Absent in kernels without it, which machine_facts.h tells of.
+  if (!fs::exists(file)) return;
+  write_value(file, std::to_string(blueprint::socket_buffer_bytes(limits.memory_bytes)));
+}
+
 std::vector<fs::path> each_with(const std::vector<fs::path>& parents, const std::string& name) {
   std::vector<fs::path> paths;
   for (const fs::path& parent : parents) paths.push_back(parent / name);
@@ -85,6 +95,7 @@ class CgroupV1 : public Cgroup {
     if (limits.memory_bytes != before.memory_bytes ||
         limits.memory_and_swap_bytes != before.memory_and_swap_bytes)
       write_memory_limits(memory(), limits);
+    if (limits.memory_bytes != before.memory_bytes) write_socket_limit(memory(), limits);
     if (limits.pids != before.pids)
       write_value(pids_directory() / "pids.max", std::to_string(limits.pids));
     // The period is what every kernel begins with.

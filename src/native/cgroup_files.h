@@ -9,6 +9,9 @@
 
 namespace hearth::native {
 
+// Of memory cgroups of version 1: what the buffers of TCP and UDP sockets may hold.
+inline constexpr const char* socket_limit_file = "memory.kmem.tcp.limit_in_bytes";
+
 // How processor time is handed out; what every kernel begins with.
 inline constexpr int cpu_period_us = 100'000;
 

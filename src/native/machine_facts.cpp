@@ -1,6 +1,7 @@
 #include "native/machine_facts.h"
 
 #include "base/error.h"
+#include "native/cgroup_files.h"
 
 #include <linux/landlock.h>
 #include <sys/syscall.h>
@@ -32,6 +33,17 @@ std::optional<int> number_at(const std::string& path) {
   if (!(file >> value)) return std::nullopt;
   return value;
 }
+
+// The last of three numbers: from there on the kernel gives no more.
+std::uint64_t most_pages(const std::string& path) {
+  std::ifstream file(path);
+  std::uint64_t low = 0;
+  std::uint64_t pressure = 0;
+  std::uint64_t most = 0;
+  return file >> low >> pressure >> most ? most : 0;
+}
+
+std::uint64_t page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 std::string try_cgroups(const CgroupMounts& mounts) try {
   const CgroupTree tree(mounts);
@@ -118,6 +130,26 @@ Finding cgroup_finding(const MachineFacts& facts) {
   return finding;
 }
 
+std::string in_megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
+
+// A connection is counted from when a script accepts it, on every kernel.
+Finding socket_finding(const MachineFacts& facts) {
+  Finding finding{.what = "socket buffers",
+                  .found =
+                      "limited; of TCP connections nobody accepts, all sandboxes together can "
+                      "fill " +
+                      in_megabytes(facts.tcp_bytes) + " (sysctl net.ipv4.tcp_mem)"};
+  if (!facts.limits_sockets) {
+    finding.found = "not limited";
+    finding.state = State::weak;
+    finding.consequence = "what scripts send to themselves and do not read takes up to " +
+                          in_megabytes(facts.tcp_bytes) + " (TCP) and " +
+                          in_megabytes(facts.udp_bytes) + " (UDP) beside their memory limits";
+    finding.remedy = "use cgroups of version 2";
+  }
+  return finding;
+}
+
 Finding landlock_finding(const MachineFacts& facts) {
   Finding finding{.what = "Landlock",
                   .found = facts.landlock_version > 0
@@ -165,6 +197,11 @@ MachineFacts gather_machine_facts() {
       number_at("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
   facts.cgroups = find_cgroup_mounts(text_of("/proc/self/mountinfo"), text_of("/proc/self/cgroup"));
   facts.cgroup_problem = try_cgroups(facts.cgroups);
+  facts.limits_sockets = facts.cgroups.version == Version::v2 ||
+                         (facts.cgroups.version == Version::v1 &&
+                          ::access((facts.cgroups.memory / socket_limit_file).c_str(), F_OK) == 0);
+  facts.tcp_bytes = most_pages("/proc/sys/net/ipv4/tcp_mem") * page_bytes();
+  facts.udp_bytes = most_pages("/proc/sys/net/ipv4/udp_mem") * page_bytes();
   const long version =
       ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   facts.landlock_version = static_cast<int>(std::max(version, 0L));
@@ -178,6 +215,7 @@ std::vector<Finding> findings_of(const MachineFacts& facts) {
   for (const auto& [name, exists] : facts.namespaces)
     if (name != "user") findings.push_back(namespace_finding(name, exists));
   findings.push_back(cgroup_finding(facts));
+  findings.push_back(socket_finding(facts));
   findings.push_back(landlock_finding(facts));
   findings.push_back(seccomp_finding(facts));
   findings.push_back(identity_finding(facts));

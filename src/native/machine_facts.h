@@ -4,6 +4,7 @@
 
 #include "native/cgroup.h"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,9 @@ struct MachineFacts {
   std::optional<int> apparmor_restricts_userns{};  // one of Ubuntu's
   CgroupMounts cgroups{};
   std::string cgroup_problem{};  // why none can be made; empty: it can
+  bool limits_sockets = true;    // cgroups can limit the buffers of TCP and UDP
+  std::uint64_t tcp_bytes = 0;   // of all on this machine together, by net.ipv4.tcp_mem
+  std::uint64_t udp_bytes = 0;   // the same by net.ipv4.udp_mem
   int landlock_version = 0;      // 0: none
   bool seccomp_filters = false;
 };

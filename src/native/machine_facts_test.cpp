@@ -45,6 +45,7 @@ TEST_CASE("whatever is missing comes with its consequence and a remedy") {
   facts.namespaces["net"] = false;
   facts.apparmor_restricts_userns = 1;
   facts.cgroup_problem = "no right";
+  facts.limits_sockets = false;
   facts.landlock_version = 1;
   facts.seccomp_filters = false;
   int bad = 0;
@@ -55,7 +56,17 @@ TEST_CASE("whatever is missing comes with its consequence and a remedy") {
     CHECK(!finding.consequence.empty());
     CHECK(!finding.remedy.empty());
   }
-  CHECK(bad == 7);
+  CHECK(bad == 8);
+}
+
+TEST_CASE("how much memory of sockets no cgroup counts is said in megabytes") {
+  MachineFacts facts = good_machine();
+  facts.tcp_bytes = std::uint64_t{300} << 20;
+  facts.udp_bytes = std::uint64_t{500} << 20;
+  CHECK(about("socket buffers", facts).found.find("300 MB") != std::string::npos);
+  facts.limits_sockets = false;
+  CHECK(about("socket buffers", facts).consequence.find("300 MB (TCP) and 500 MB (UDP)") !=
+        std::string::npos);
 }
 
 TEST_CASE("the remedy fits the machine") {

@@ -5,6 +5,7 @@
 #include "async/within.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "blueprint/derived_limits.h"
 #include "native/ending.h"
 #include "native/native_sandbox.h"
 #include "native/pidfd.h"
@@ -144,6 +145,7 @@ wire::SpawnRequest NativeSource::request_for(uid_t uid) const {
   request.workspace_inodes = request.workspace_bytes / bytes_per_inode;
   request.scratch_bytes = scratch_bytes;
   request.scratch_inodes = scratch_bytes / bytes_per_inode;
+  request.file_bytes = blueprint::largest_file_bytes(config_);
   request.use_landlock = host_->use_landlock ? 1 : 0;
   return request;
 }

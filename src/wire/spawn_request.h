@@ -27,6 +27,7 @@ struct SpawnRequest {
   std::uint64_t workspace_inodes;
   std::uint64_t scratch_bytes;
   std::uint64_t scratch_inodes;
+  std::uint64_t file_bytes;
   std::uint32_t use_landlock;
   std::uint32_t has_network;
   SpawnKind kind;

@@ -1,5 +1,6 @@
 // What a sandbox may use, on every backend.
 #include "tests/support/any_backend.h"
+#include "tests/support/system_call_cases.h"
 
 #include <doctest/doctest.h>
 
@@ -63,6 +64,36 @@ except OSError as error:
   CHECK(attack("while True: pass", 0.5).verdict == Verdict::timeout);
   CHECK(attack("import os\nwhile True: os.write(1, b'x' * 65536)").verdict ==
         Verdict::output_limit);
+}
+
+TEST_CASE_TEMPLATE("a file has at most the size of the memory or of the workspace, or a gibibyte",
+                   Backend, ON_EVERY_BACKEND) {
+  blueprint::SandboxConfig config = Backend::config();
+  const std::string script = R"(
+import errno, os, resource
+most = resource.getrlimit(resource.RLIMIT_FSIZE)
+print(*[size >> 20 for size in most])
+file = open("sparse", "wb")
+os.ftruncate(file.fileno(), most[0])
+for grow in (lambda: os.ftruncate(file.fileno(), 1 << 42), lambda: os.pwrite(file.fileno(), b"x", 1 << 42)):
+    try: grow()
+    except OSError as error: print(errno.errorcode[error.errno])
+)";
+  config.resource_limits.memory_mb = 256;
+  CHECK(Backend(config).run(script).stdout_text == "1024 1024\nEFBIG\nEFBIG\n");
+  config.resource_limits.memory_mb = 1500;
+  CHECK(Backend(config).run(script).stdout_text == "1500 1500\nEFBIG\nEFBIG\n");
+  config.scratch_size_mb = 1600;
+  CHECK(Backend(config).run(script).stdout_text == "1600 1600\nEFBIG\nEFBIG\n");
+}
+
+TEST_CASE_TEMPLATE("what sockets hold unread stays below the memory limit", Backend,
+                   ON_EVERY_BACKEND) {
+  blueprint::SandboxConfig config = Backend::config();
+  config.resource_limits.memory_mb = 64;
+  const auto result = Backend(config).run("most = 64 << 20\n" + fill_sockets, 60);
+  // Cgroups of version 2 count it as memory.
+  CHECK((result.verdict == Verdict::memory_limit || result.stdout_text == "True True\n"));
 }
 
 TEST_CASE_TEMPLATE("limits can be tightened and widened again while it lives", Backend,

@@ -1,5 +1,6 @@
 // Scripts that want all of the machine. Each gets the right verdict while a neighbour goes on.
 #include "tests/support/in_sandbox.h"
+#include "tests/support/system_call_cases.h"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -201,6 +202,13 @@ while True:
     ctypes.memset(address, 1, 1 << 24)
 )py");
   CHECK(execution::name_of(shared.verdict) == "memory_limit");
+}
+
+TEST_CASE("what sockets hold unread stays below the memory limit") {
+  Attack attack(with_memory(48));
+  const auto result = attack.run("most = 48 << 20\n" + fill_sockets);
+  // Cgroups of version 2 count it as memory.
+  CHECK((result.verdict == Verdict::memory_limit || result.stdout_text == "True True\n"));
 }
 
 TEST_CASE("C19: a full workspace is an error of the script that fills it") {
