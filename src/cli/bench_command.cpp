@@ -29,6 +29,7 @@ namespace {
 constexpr const char* bench_details =
     R"(Clients check sandboxes out of a pool in this process, run the script in each and give it back, as
 agents would; the table says what they saw, and the last line how large the pool should be for it.
+All clients are one owner, so that a sandbox may serve several of them (--max-uses).
 Without --script it is a script that does next to nothing, so that what is measured is Hearth.)";
 
 struct BenchOptions {
@@ -174,7 +175,7 @@ void add_options(CLI::App& command, BenchOptions& options) {
       ->check(CLI::Range(0, 100'000));
   command
       .add_option("--max-uses", options.max_uses,
-                  "Leases of one sandbox (default: 1, of containers 50)")
+                  "Leases of one sandbox, all of one owner (default: 1, of containers 50)")
       ->check(CLI::Range(1, 1'000'000'000));
   add_backend_option(command, options.run);
   command.add_flag("--json", options.as_json, "One line for programs; times in microseconds");

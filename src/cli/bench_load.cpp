@@ -65,7 +65,9 @@ Task<> Load::one_turn() {
   const Clock::time_point asked = Clock::now();
   pool::Lease lease;
   try {
-    lease = co_await pool_.checkout(options_.sandbox);
+    pool::CheckoutOptions wanted;
+    wanted.owner = "bench";  // of all clients: a sandbox without a named owner has one lease
+    lease = co_await pool_.checkout(options_.sandbox, std::move(wanted));
   } catch (const Error& error) {
     ++result_.refused;
     result_.refusal = error.what();

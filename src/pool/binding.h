@@ -22,7 +22,8 @@ struct WorkspaceFile {
 };
 
 struct CheckoutOptions {
-  std::string owner{};  // a sandbox that one owner used is given to no other
+  // A sandbox that one owner used is given to no other. Without a name, this lease is its only one.
+  std::string owner{};
   std::map<std::string, std::string> labels{};
   std::map<std::string, std::string> env{};
   std::vector<WorkspaceFile> files{};

@@ -184,7 +184,7 @@ void Fleet::serve(Waiter& waiter, const Managed& managed, MemoryBudget::Share me
   managed->owner = waiter.binding.owner;
   ++managed->use_count;
   ++leased_;
-  if (managed->use_count >= options_.max_uses) ++leased_for_good_;
+  if (is_last_use(managed->owner, managed->use_count)) ++leased_for_good_;
   waiter.lease.emplace(shared_from_this(), managed, std::move(memory));
   waiter.turn.cancel();
   if (idle_count() > 0) keep_calm();

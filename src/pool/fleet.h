@@ -113,6 +113,12 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   std::size_t retiring() const { return all_.size() - idle_count() - leased_ - cleaning_; }
   std::size_t pool_size() const { return static_cast<std::size_t>(config_.pool_size); }
   std::size_t capacity() const { return pool_size() + options_.max_overflow; }
+  // Whether a sandbox is retired after this use: a caller that names no owner is the only one that
+  // may have it.
+  bool is_last_use(const std::string& owner, std::uint64_t use_count) const {
+    return owner.empty() || use_count >= options_.max_uses;
+  }
+  std::size_t spoken_for() const;
   bool wants_another() const;
   bool waits_for_spawn() const;
   void make_room();

@@ -39,6 +39,15 @@ Task<> Fleet::filled() {
   }
 }
 
+// Of the sandboxes that are being made, those that a waiter will take and not give back.
+std::size_t Fleet::spoken_for() const {
+  std::size_t count = 0;
+  std::size_t left = spawning_;
+  for (auto waiter = waiters_.begin(); waiter != waiters_.end() && left > 0; ++waiter, --left)
+    if (is_last_use((*waiter)->binding.owner, 1)) ++count;
+  return count;
+}
+
 bool Fleet::wants_another() const {
   if (is_refusing_ || slots_taken() >= capacity() || spawning_ >= options_.parallel_spawns)
     return false;
@@ -46,11 +55,9 @@ bool Fleet::wants_another() const {
   // One is enough to see whether it works again.
   if (circuit_.is_open()) return may_try && spawning_ == 0;
   if (waits_for_spawn()) return true;
-  // Ahead of demand: idle, on their way, or coming back, as those do that somebody waits for if
-  // they may be used more than once.
-  const std::size_t spoken_for = options_.max_uses > 1 ? 0 : std::min(spawning_, waiters_.size());
+  // Ahead of demand: idle, on their way, or coming back.
   const std::size_t warm =
-      idle_count() + cleaning_ + leased_ - leased_for_good_ + spawning_ - spoken_for;
+      idle_count() + cleaning_ + leased_ - leased_for_good_ + spawning_ - spoken_for();
   return may_try && warm < pool_size() && (idle_count() == 0 || clock_.now() >= calm_until_);
 }
 

@@ -18,7 +18,7 @@ using State = ManagedSandbox::State;
 
 void Fleet::give_back(const Managed& managed) {
   --leased_;
-  if (managed->use_count >= options_.max_uses) --leased_for_good_;
+  if (is_last_use(managed->owner, managed->use_count)) --leased_for_good_;
   changed_.cancel();
   if (is_closed_) return;
   calm_until_ = {};  // its turn is over
@@ -36,7 +36,7 @@ std::optional<Retirement> Fleet::fate_of(const ManagedSandbox& managed) const {
   if (is_refusing_) return Retirement::shutdown;
   if (managed.gone) return Retirement::crashed;
   if (managed.unusable) return Retirement::lost;
-  if (managed.use_count >= options_.max_uses) return Retirement::used_up;
+  if (is_last_use(managed.owner, managed.use_count)) return Retirement::used_up;
   if (clock_.now() - managed.born >= options_.max_age) return Retirement::aged;
   if (waiters_.empty() && idle_count() + cleaning_ >= pool_size()) return Retirement::surplus;
   return std::nullopt;

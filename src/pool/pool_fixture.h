@@ -45,6 +45,12 @@ inline PoolOptions small_options(std::uint64_t max_uses = 50) {
   return options;
 }
 
+inline CheckoutOptions owned_by(const std::string& owner) {
+  CheckoutOptions options;
+  options.owner = owner;
+  return options;
+}
+
 class PoolFixture {
  public:
   explicit PoolFixture(std::int64_t pool_size = 2, PoolOptions options = small_options(),
@@ -85,10 +91,10 @@ class PoolFixture {
     run(pool->startup());
     settle();
   }
-  Lease checkout(CheckoutOptions options = {}) {
+  Lease checkout(CheckoutOptions options = owned_by("tests")) {
     return run(pool->checkout("default", std::move(options)));
   }
-  std::shared_ptr<Pending> begin_checkout(CheckoutOptions options = {},
+  std::shared_ptr<Pending> begin_checkout(CheckoutOptions options = owned_by("tests"),
                                           const std::string& name = "default") {
     auto pending = std::make_shared<Pending>();
     asio::co_spawn(loop, pool->checkout(name, std::move(options)),
@@ -116,11 +122,5 @@ class PoolFixture {
   test::FakeBackend backend{loop.get_executor()};
   std::unique_ptr<SandboxPool> pool;
 };
-
-inline CheckoutOptions owned_by(const std::string& owner) {
-  CheckoutOptions options;
-  options.owner = owner;
-  return options;
-}
 
 }  // namespace hearth::pool

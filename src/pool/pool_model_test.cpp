@@ -83,6 +83,7 @@ class Model {
       REQUIRE(waiting == 0);
       const std::string& owner = pending->lease->binding().owner;
       REQUIRE(owners_.emplace(pending->lease->id(), owner).first->second == owner);
+      if (owner.empty()) REQUIRE(pending->lease->use_count() == 1);
     }
     REQUIRE(stats.leased == ids.size());
     REQUIRE(stats.waiting == waiting);
@@ -127,7 +128,8 @@ class Model {
 
   void ask() {
     CheckoutOptions options;
-    options.owner = std::string(1, static_cast<char>('a' + pick(3)));
+    // Of three owners, or of none.
+    if (const std::size_t owner = pick(4); owner > 0) options.owner = std::to_string(owner);
     options.patience = std::chrono::milliseconds(1 + pick(20'000));
     pending_.push_back(fixture_.begin_checkout(options));
   }

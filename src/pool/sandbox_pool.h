@@ -30,7 +30,8 @@ struct PoolOptions {
   std::map<std::string, std::string> host_path_map{};
 
   FleetOptions fleet{};
-  std::optional<std::uint64_t> max_uses{};             // absent: what the backend is made for
+  // Leases of one sandbox, all of the same named owner. Absent: what the backend is made for.
+  std::optional<std::uint64_t> max_uses{};
   std::optional<std::uint64_t> memory_budget_bytes{};  // absent: eight tenths of what there is
   // What an idle sandbox is counted for; a leased one is counted for all it may use.
   std::uint64_t idle_memory_bytes = std::uint64_t{4} << 20;

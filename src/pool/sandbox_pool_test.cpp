@@ -1,6 +1,8 @@
 // Who gets what, when: on sandboxes in memory. tests/integration/pool has the same with real ones.
 #include "pool/pool_fixture.h"
 
+#include <set>
+
 using namespace hearth;
 using namespace hearth::pool;
 using namespace std::chrono_literals;
@@ -207,6 +209,24 @@ TEST_CASE("a sandbox that one owner used is given to no other") {
   CHECK(one.use_count() == 1);
   CHECK(two.use_count() == 1);
   CHECK(fixture.backend.most_alive == 2);
+}
+
+TEST_CASE("a sandbox whose user named no owner is given to nobody else") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  std::set<std::string> used;
+  for (int i = 0; i < 4; ++i) {
+    const Lease lease = fixture.checkout(owned_by(""));
+    CHECK(used.insert(lease.id()).second);
+    CHECK(lease.use_count() == 1);
+    fixture.settle();
+  }
+  fixture.settle();
+  CHECK(fixture.retired(Retirement::used_up) == 4);
+  // Its replacement is made while it is still out, as it will not come back.
+  const Lease lease = fixture.checkout(owned_by(""));
+  fixture.advance(std::chrono::seconds(1));
+  CHECK(fixture.stats().idle == 1);
 }
 
 TEST_CASE("P30: a spawn that fails tells its caller and takes no place") {
@@ -510,7 +530,7 @@ TEST_CASE("a startup that is cancelled ends what it has started") {
 TEST_CASE("tighter limits are set for one lease only") {
   PoolFixture fixture(1);
   fixture.startup();
-  CheckoutOptions options;
+  CheckoutOptions options = owned_by("tests");
   options.memory_mb = 64;
   options.execution_timeout_sec = 3;
   {

@@ -37,7 +37,9 @@ struct DockerPool {
     return options;
   }
   void startup() { run_task(loop, pool.startup()); }
+  // All of one owner, so that a container may be reused.
   pool::Lease checkout(pool::CheckoutOptions options = {}, const std::string& name = "default") {
+    if (options.owner.empty()) options.owner = "tests";
     return run_task(loop, pool.checkout(name, std::move(options)));
   }
   execution::ExecutionResult turn(pool::Lease& lease, const std::string& script) {
