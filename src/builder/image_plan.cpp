@@ -39,17 +39,24 @@ constexpr const char* remove_risky =
   done; \
 done)";
 
-constexpr const char* add_user = R"(if ! grep -q '^sandbox:' /etc/passwd; then \
-  echo "sandbox:x:@:@:Hearth sandbox:/workspace:/sbin/nologin" >> /etc/passwd; \
-  echo "sandbox:x:@:" >> /etc/group; \
-fi; \
-mkdir -p /workspace /tools /hearth/packages)";
+// A container's user is known only when it is created, and its root is read-only: so /etc/passwd is
+// a link to a directory over which each container has a file system of its own.
+constexpr const char* add_user = R"(sed -i '/^sandbox:/d' /etc/passwd /etc/group; \
+echo "sandbox:x:@:@:Hearth sandbox:/workspace:/sbin/nologin" >> /etc/passwd; \
+echo "sandbox:x:@:" >> /etc/group; \
+mkdir -p /workspace /tools /hearth/packages %; \
+cp -L /etc/passwd &; cp & %/passwd; ln -sf %/passwd /etc/passwd)";
 
 std::string replaced(std::string text, std::string_view what, const std::string& with) {
   for (std::size_t at = text.find(what); at != std::string::npos;
        at = text.find(what, at + with.size()))
     text.replace(at, what.size(), with);
   return text;
+}
+
+std::string add_user_commands() {
+  const std::string numbered = replaced(add_user, "@", std::to_string(docker::sandbox_gid));
+  return replaced(replaced(numbered, "%", docker::user_directory), "&", docker::image_passwd);
 }
 
 std::string exec_form(const std::vector<std::string>& words) {
@@ -100,14 +107,14 @@ std::string dockerfile_of(const BuildPlan& plan, const ImageOptions& options,
   text += "FROM " + base + "\nUSER root\n";
   if (!plan.packages.empty()) text += "COPY --from=packages /packages /hearth/packages\n";
   text += "COPY hearth /hearth\nCOPY tools /tools\n";
-  text += std::string("RUN set -e; ") +
-          replaced(add_user, "@", std::to_string(docker::sandbox_uid)) + "; \\\n" + remove_risky +
-          '\n';
+  text += std::string("RUN set -e; ") + remove_risky + "; \\\n" + add_user_commands() + '\n';
   text += label(image_sandbox_label, plan.sandbox);
   text += label(image_checksum_label, plan.checksum);
   if (!recipe.empty()) text += label(image_recipe_label, recipe);
   text += "USER sandbox\nWORKDIR /workspace\nENTRYPOINT " +
-          exec_form(docker::init_command(plan.preload, {}, docker::confinement_under(""))) + '\n';
+          exec_form(docker::init_command(plan.preload, {},
+                                         {"--confined", docker::confinement_under("")})) +
+          '\n';
   return text;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "async/task.h"
+#include "docker/container_uids.h"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -20,7 +21,8 @@ class Container {
       : name(std::move(unique_name)), news_(executor, asio::steady_timer::time_point::max()) {}
 
   const std::string name;
-  std::string id{};  // the engine's; empty until it is created
+  ContainerUids::Lease user{};  // until it is removed
+  std::string id{};             // the engine's; empty until it is created
   // Whether it may come into being although nobody has seen it: its creation was asked for and not
   // answered.
   bool is_uncertain = false;

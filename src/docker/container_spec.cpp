@@ -1,6 +1,5 @@
 #include "docker/container_spec.h"
 
-#include "base/error.h"
 #include "blueprint/derived_limits.h"
 #include "docker/json_path.h"
 
@@ -9,8 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
-#include <system_error>
 
 namespace hearth::docker {
 namespace {
@@ -24,22 +21,29 @@ constexpr std::int64_t shared_memory_bytes = std::int64_t{16} << 20;
 // Init, the harness, the holder of a worker's memory and the process between two forks.
 constexpr std::int64_t own_processes = 4;
 constexpr std::int64_t megabyte = std::int64_t{1} << 20;
+constexpr std::int64_t user_directory_bytes = std::int64_t{256} << 10;  // for one /etc/passwd
+// The kernel lets a process send descriptors while its user has fewer in flight than this process
+// may open. So init, which lowers it for scripts, can send when a script has spent all of its own.
+constexpr std::int64_t script_files = 1024;
+constexpr std::int64_t init_files = 4096;
 
-std::string tmpfs_options(std::int64_t bytes, const char* mode) {
-  const std::string user = std::to_string(sandbox_uid);
+std::string tmpfs_options(std::int64_t bytes, const char* mode, uid_t uid) {
   return "rw,exec,nosuid,nodev,size=" + std::to_string(bytes) +
          ",nr_inodes=" + std::to_string(bytes / bytes_per_inode) + ",mode=" + mode +
-         ",uid=" + user + ",gid=" + user;
+         ",uid=" + std::to_string(uid) + ",gid=" + std::to_string(sandbox_gid);
 }
+
+std::string user_of(uid_t uid) { return std::to_string(uid) + ':' + std::to_string(sandbox_gid); }
 
 json::array ulimits(const blueprint::SandboxConfig& config) {
   json::array limits;
-  const auto add = [&limits](const char* name, std::int64_t most) {
-    limits.push_back({{"Name", name}, {"Soft", most}, {"Hard", most}});
+  const auto add_two = [&limits](const char* name, std::int64_t soft, std::int64_t hard) {
+    limits.push_back({{"Name", name}, {"Soft", soft}, {"Hard", hard}});
   };
+  const auto add = [&](const char* name, std::int64_t most) { add_two(name, most, most); };
   add("core", 0);  // core_pattern may be a program of the host
   add("fsize", static_cast<std::int64_t>(blueprint::largest_file_bytes(config)));
-  add("nofile", 1024);
+  add_two("nofile", script_files, init_files);
   add("memlock", 64 << 10);
   add("sigpending", 1024);
   add("msgqueue", 0);
@@ -72,7 +76,14 @@ json::array environment() {
           "TMPDIR=/tmp"};
 }
 
-json::object host_config(const ContainerOrder& order) {
+json::object tmpfs_mounts(const ContainerOrder& order, uid_t uid) {
+  const std::int64_t workspace = order.config.scratch_size_mb * megabyte;
+  return {{"/workspace", tmpfs_options(workspace, "0700", uid)},
+          {"/tmp", tmpfs_options(scratch_bytes, "0700", uid)},
+          {user_directory, tmpfs_options(user_directory_bytes, "0755", uid)}};
+}
+
+json::object host_config(const ContainerOrder& order, uid_t uid) {
   const blueprint::SandboxConfig& config = order.config;
   json::object host = limits_body(config.resource_limits, order.host_cores);
   // Engines on cgroups of version 2 leave it out: there it is part of Memory.
@@ -85,8 +96,7 @@ json::object host_config(const ContainerOrder& order) {
   host["IpcMode"] = "private";
   host["CgroupnsMode"] = "private";
   host["OomScoreAdj"] = 500;  // when the machine runs out of memory, sandboxes are the first to go
-  host["Tmpfs"] = {{"/workspace", tmpfs_options(config.scratch_size_mb * megabyte, "0700")},
-                   {"/tmp", tmpfs_options(scratch_bytes, "0700")}};
+  host["Tmpfs"] = tmpfs_mounts(order, uid);
   host["ShmSize"] = shared_memory_bytes;
   host["LogConfig"] = {{"Type", "none"}};  // what scripts say is nobody's log
   host["Ulimits"] = ulimits(config);
@@ -143,11 +153,12 @@ bool is_without_network(const json::value& inspected) {
 
 std::vector<std::string> init_command(const std::vector<std::string>& preload,
                                       const std::vector<std::string>& writable,
-                                      const std::string& confined) {
+                                      const std::vector<std::string>& options) {
+  std::vector<std::string> words = {"/hearth/hearth-init"};
+  words.insert(words.end(), options.begin(), options.end());
   // -s: no packages of a user. Bytecode goes nowhere: the root is read-only.
-  std::vector<std::string> words = {
-      "/hearth/hearth-init",         "--confined", confined,          "--", "python3", "-s", "-B",
-      "/hearth/executor_harness.py", "--path",     "/hearth/packages"};
+  words.insert(words.end(), {"--", "python3", "-s", "-B", "/hearth/executor_harness.py", "--path",
+                             "/hearth/packages"});
   for (const std::string& module : preload) words.insert(words.end(), {"--preload", module});
   for (const std::string& path : writable) words.insert(words.end(), {"--writable", path});
   return words;
@@ -168,15 +179,17 @@ json::object limits_body(const blueprint::ResourceLimits& limits, double host_co
           {"PidsLimit", limits.pids_limit + own_processes}};
 }
 
-json::object container_body(const ContainerOrder& order) {
-  const std::string user = std::to_string(sandbox_uid);
+json::object container_body(const ContainerOrder& order, uid_t uid) {
+  const std::vector<std::string> init_options = {"--confined", confinement_under(order.runtime),
+                                                 "--passwd",
+                                                 std::string(image_passwd) + ',' + user_directory};
   json::object body;
   body["Image"] = order.image;
   body["Hostname"] = "sandbox";
-  body["User"] = user + ':' + user;
+  body["User"] = user_of(uid);
   body["WorkingDir"] = "/workspace";
-  body["Entrypoint"] = json::value_from(init_command(order.config.preload, writable_targets(order),
-                                                     confinement_under(order.runtime)));
+  body["Entrypoint"] =
+      json::value_from(init_command(order.config.preload, writable_targets(order), init_options));
   body["Cmd"] = json::array();
   body["Env"] = environment();
   // Its standard input ends with our connection, and with that init and everything in it.
@@ -185,12 +198,15 @@ json::object container_body(const ContainerOrder& order) {
   body["StopSignal"] = "SIGKILL";
   // Nothing of the base image's runs beside init.
   body["Healthcheck"] = {{"Test", json::array{"NONE"}}};
-  body["Labels"] = json::value_from(order.labels);
-  body["HostConfig"] = host_config(order);
+  std::map<std::string, std::string> labels = order.labels;
+  labels[uid_label] = std::to_string(uid);
+  body["Labels"] = json::value_from(labels);
+  body["HostConfig"] = host_config(order, uid);
   return body;
 }
 
-std::vector<std::string> differences_of(const json::value& inspected, const ContainerOrder& order) {
+std::vector<std::string> differences_of(const json::value& inspected, const ContainerOrder& order,
+                                        uid_t uid) {
   std::vector<std::string> found;
   const auto check = [&found](bool holds, const char* words) {
     if (!holds) found.emplace_back(words);
@@ -200,6 +216,7 @@ std::vector<std::string> differences_of(const json::value& inspected, const Cont
   check(at(inspected, {"State", "Running"}) == json::value(true) &&
             at(inspected, {"State", "Paused"}) != json::value(true),
         "it does not run");
+  check(at(inspected, {"Config", "User"}) == json::value(user_of(uid)), "it runs as another user");
   check(at(host, {"ReadonlyRootfs"}) == json::value(true), "its root can be written to");
   check(has(at(host, {"CapDrop"}), "ALL"), "it keeps capabilities");
   check(at(host, {"CapAdd"}).is_null() || at(host, {"CapAdd"}) == json::value(json::array()),
@@ -220,27 +237,6 @@ std::vector<std::string> differences_of(const json::value& inspected, const Cont
   check(is_number(at(host, {"NanoCpus"}), limits.at("NanoCpus")),
         "its CPU is not limited as wanted");
   return found;
-}
-
-void refuse_engine_socket(const std::vector<blueprint::Mount>& mounts, const std::string& socket) {
-  const auto real = [](const std::string& path) {
-    std::error_code failed;
-    const std::filesystem::path found = std::filesystem::weakly_canonical(path, failed);
-    return failed || path.empty() ? path : found.string();
-  };
-  for (const std::string& path :
-       {real(socket), std::string("/var/run/docker.sock"), std::string("/run/docker.sock"),
-        std::string("/run/containerd/containerd.sock")})
-    for (const blueprint::Mount& mount : mounts) {
-      const std::string source = real(mount.source);
-      if (path.empty()) continue;
-      const bool holds_it =
-          path.starts_with(source) &&
-          (path.size() == source.size() || source.ends_with('/') || path[source.size()] == '/');
-      if (holds_it)
-        throw Error("the mount of " + mount.source + " would show the Docker engine's socket (" +
-                    path + ") to a sandbox");
-    }
 }
 
 }  // namespace hearth::docker

@@ -7,18 +7,27 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
+#include <sys/types.h>
+
 #include <map>
 #include <string>
 #include <vector>
 
 namespace hearth::docker {
 
-// In every image of ours. Not 1000, which on many hosts is somebody whose files are bound in.
-inline constexpr unsigned sandbox_uid = 10001;
+// The group of all containers; their users differ. Not 1000, which on many hosts owns files that
+// are bound in.
+inline constexpr gid_t sandbox_gid = 10001;
+// Where a container's /etc/passwd leads: the root is read-only, and its user is known only when it
+// is created.
+inline constexpr const char* user_directory = "/hearth/user";
+// What init makes it from: the image's own list.
+inline constexpr const char* image_passwd = "/hearth/passwd";
 
 inline constexpr const char* owner_label = "hearth.owner";        // an installation
 inline constexpr const char* instance_label = "hearth.instance";  // one process of it
 inline constexpr const char* sandbox_label = "hearth.sandbox";    // a blueprint's name
+inline constexpr const char* uid_label = "hearth.uid";            // the container's user
 
 struct ContainerOrder {
   std::string image{};
@@ -33,14 +42,14 @@ struct ContainerOrder {
   std::map<std::string, std::string> labels{};
 };
 
-// hearth-init with the harness. `confined` says what init shall check before anything runs.
+// hearth-init with the harness. `options` are init's own.
 std::vector<std::string> init_command(const std::vector<std::string>& preload,
                                       const std::vector<std::string>& writable,
-                                      const std::string& confined);
+                                      const std::vector<std::string>& options);
 // What init can check under `runtime`: gVisor's /proc tells less than the kernel's.
 std::string confinement_under(const std::string& runtime);
 
-boost::json::object container_body(const ContainerOrder& order);
+boost::json::object container_body(const ContainerOrder& order, uid_t uid);
 
 // The part of it that can be changed while it runs.
 boost::json::object limits_body(const blueprint::ResourceLimits& limits, double host_cores);
@@ -49,10 +58,6 @@ boost::json::object limits_body(const blueprint::ResourceLimits& limits, double 
 // empty when it is so. An engine that does not know a setting leaves it out without a word, and an
 // administrator may change a container that runs.
 std::vector<std::string> differences_of(const boost::json::value& inspected,
-                                        const ContainerOrder& order);
-
-// Throws Error if one of them would show the engine's socket to a sandbox: who has that is root. As
-// far as this machine's links and paths are the engine's.
-void refuse_engine_socket(const std::vector<blueprint::Mount>& mounts, const std::string& socket);
+                                        const ContainerOrder& order, uid_t uid);
 
 }  // namespace hearth::docker

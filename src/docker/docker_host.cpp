@@ -26,6 +26,10 @@ constexpr std::size_t id_digits = 32;
 // To kill and remove a container takes a tenth of a second; many at once wait for each other.
 constexpr std::chrono::seconds removal_limit{30};
 
+std::string label_filter(const std::string& label) {
+  return url_encode(json::serialize(json::object{{"label", json::array{label}}}));
+}
+
 // Of the installation: whoever has this state directory.
 std::string owner_of(const fs::path& directory) {
   const fs::path file = directory / "owner";
@@ -97,6 +101,22 @@ std::string DockerHost::unique_name() const {
   return "hearth-" + instance_.substr(0, 8) + '-' + random_id();
 }
 
+// Other processes ask the same engine. Two that draw the same of a hundred million ids between each
+// other's question and creation are not worth a lock.
+Task<ContainerUids::Lease> DockerHost::take_uid() {
+  std::vector<ContainerUids::Lease> used_by_others;  // held, so that none is drawn twice
+  while (true) {
+    ContainerUids::Lease lease = uids_.take();
+    const std::string label = std::string(uid_label) + '=' + std::to_string(lease.uid());
+    const EngineAnswer found =
+        co_await client_.call({.path = "/containers/json?all=1&filters=" + label_filter(label)});
+    const json::array* list = found.body.if_array();
+    if (list == nullptr) throw EngineUnreachable("the Docker engine lists no containers");
+    if (list->empty()) co_return lease;
+    used_by_others.push_back(std::move(lease));
+  }
+}
+
 Task<std::shared_ptr<DockerHost>> DockerHost::open(DockerHostOptions options) {
   std::shared_ptr<DockerHost> host(new DockerHost(std::move(options)));
   co_await host->look();
@@ -113,6 +133,7 @@ Task<> DockerHost::look() {
   if (!info.body.is_object()) throw EngineUnreachable("what answers is no Docker engine");
   if (const std::uint64_t count = number_at(info.body, {"NCPU"}); count > 0)
     cores_ = static_cast<double>(count);
+  uids_ = ContainerUids(uids_of_engine(info.body));
   if (options_.runtime.empty()) co_return;
   const json::object* known = at(info.body, {"Runtimes"}).if_object();
   if (known == nullptr || known->contains(options_.runtime)) co_return;
@@ -138,8 +159,7 @@ Task<bool> DockerHost::remove_leftover(std::string path) try {
 }
 
 Task<> DockerHost::reconcile() {
-  const std::string filter = url_encode(json::serialize(
-      json::object{{"label", json::array{std::string(owner_label) + '=' + owner_}}}));
+  const std::string filter = label_filter(std::string(owner_label) + '=' + owner_);
   struct Kind {
     const char* list;
     const char* path;

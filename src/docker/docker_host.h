@@ -2,6 +2,7 @@
 #pragma once
 
 #include "async/mutex.h"
+#include "docker/container_uids.h"
 #include "docker/engine_client.h"
 #include "os/file_lock.h"
 
@@ -43,6 +44,8 @@ class DockerHost {
   std::map<std::string, std::string> labels(const std::string& sandbox) const;
   // For a new container.
   std::string unique_name() const;
+  // For a new container: an id that no container of this engine has which Hearth made.
+  Task<ContainerUids::Lease> take_uid();
   // To be held while one is made and started. An engine that is asked for many at once makes them
   // no faster, only each of them later.
   Task<Mutex::Lock> permit_to_start();
@@ -58,6 +61,7 @@ class DockerHost {
   EngineClient client_;
   EngineIdentity identity_;
   double cores_ = 1;
+  ContainerUids uids_;
   std::string seccomp_profile_;
   std::array<Mutex, 4> lanes_;
   std::size_t next_lane_ = 0;

@@ -50,7 +50,8 @@ Task<> DockerSandbox::set_limits(blueprint::ResourceLimits limits) {
 Task<> DockerSandbox::check_posture() const {
   const EngineAnswer found =
       co_await source_.host().client().call({.path = "/containers/" + container_->id + "/json"});
-  const std::vector<std::string> differences = differences_of(found.body, source_.order());
+  const std::vector<std::string> differences =
+      differences_of(found.body, source_.order(), container_->user.uid());
   if (differences.empty()) co_return;
   std::string words = "the sandbox is not what was asked for: ";
   for (std::size_t i = 0; i < differences.size(); ++i)

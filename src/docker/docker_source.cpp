@@ -1,6 +1,7 @@
 #include "docker/docker_source.h"
 
 #include "async/within.h"
+#include "backend/mount_check.h"
 #include "base/log.h"
 #include "docker/container_stream.h"
 #include "docker/docker_sandbox.h"
@@ -91,7 +92,8 @@ DockerSource::DockerSource(const asio::any_io_executor& executor, std::shared_pt
       host_(std::move(host)),
       rebuild_(std::move(rebuild)),
       background_(executor) {
-  refuse_engine_socket(mounts, host_->options().address.socket);
+  backend::refuse_unsafe_mounts(
+      mounts, {host_->options().address.socket, host_->options().state_dir.string()});
   order_.image = std::move(image);
   order_.runtime = host_->options().runtime;
   order_.seccomp_profile = host_->seccomp_profile();
@@ -124,7 +126,7 @@ Task<> DockerSource::create(Container& container) {
     const EngineAnswer created =
         co_await host_->client().call({.method = "POST",
                                        .path = "/containers/create?name=" + container.name,
-                                       .body = container_body(order_),
+                                       .body = container_body(order_, container.user.uid()),
                                        .limit = host_->options().ready_limit});
     container.id = text_at(created.body, {"Id"});
   } catch (const EngineError&) {
@@ -156,6 +158,7 @@ Task<std::unique_ptr<backend::Sandbox>> DockerSource::make(std::shared_ptr<Conta
   const std::chrono::milliseconds limit = host_->options().ready_limit;
   Mutex::Lock permit = co_await host_->permit_to_start();
   if (is_closed_) throw SpawnError("no more sandboxes are made", {});
+  container->user = co_await host_->take_uid();
   co_await create_anew(*container);
   const std::string path = "/containers/" + container->id;
   // Both before it starts: nothing that it says, and not its end, may be missed.

@@ -20,7 +20,7 @@ class DockerSource : public backend::SandboxSource {
   // Gives an image again that somebody has removed.
   using Rebuild = std::function<Task<std::string>()>;
 
-  // `mounts` as the engine's machine sees them. Throws Error if one would show the engine's socket.
+  // `mounts` as the engine's machine sees them. Throws Error if one is unsafe (mount_check.h).
   DockerSource(const asio::any_io_executor& executor, std::shared_ptr<DockerHost> host,
                std::string image, blueprint::SandboxConfig config,
                std::vector<blueprint::Mount> mounts, Rebuild rebuild = {});

@@ -1,6 +1,7 @@
 #include "init/harness.h"
 
 #include "base/error.h"
+#include "init/limits.h"
 #include "os/packet.h"
 #include "wire/member_reader.h"
 #include "wire/protocol_error.h"
@@ -32,6 +33,8 @@ constexpr int control_fd_of_harness = 3;
   // them. So nobody gets one.
   const rlimit no_bytes{0, 0};
   ::setrlimit(RLIMIT_MSGQUEUE, &no_bytes);
+  const rlimit files{script_files, script_files};
+  ::setrlimit(RLIMIT_NOFILE, &files);
   // Its own prints must not reach the host as protocol; stderr is where a person may look.
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);

@@ -24,4 +24,9 @@ inline constexpr int max_prepare_attempts = 3;
 inline constexpr std::chrono::milliseconds prepare_delay{50};
 inline constexpr int max_reaped_at_once = 256;
 
+// Open files. A process may send descriptors while its user has fewer in flight than it may open:
+// init still can when scripts have spent all of theirs.
+inline constexpr unsigned script_files = 1024;
+inline constexpr unsigned init_files = 4096;
+
 }  // namespace hearth::init

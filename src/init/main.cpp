@@ -1,14 +1,17 @@
 // hearth-init: PID 1 of every sandbox.
 #include "base/error.h"
 #include "init/confinement.h"
+#include "init/limits.h"
 #include "init/options.h"
 #include "init/supervisor.h"
+#include "init/user_list.h"
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -30,6 +33,15 @@ void shield_from_the_script() {
   ::umask(022);
 }
 
+// The harness gets the limit of scripts.
+void raise_file_limit() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur =
+      std::max(files.rlim_cur, std::min<rlim_t>(files.rlim_max, hearth::init::init_files));
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -48,6 +60,8 @@ int main(int argc, char** argv) {
         hearth::init::missing_confinement(options.confined, hearth::init::surroundings());
     if (!missing.empty()) throw hearth::Error("the sandbox is not what was asked for: " + missing);
     shield_from_the_script();
+    if (!options.adopted) raise_file_limit();
+    if (options.passwd) hearth::init::write_user_list(*options.passwd);
     return hearth::init::Supervisor(options).run();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "hearth-init: %s\n", error.what());

@@ -9,7 +9,8 @@
 namespace hearth::init {
 
 const char* const usage_text =
-    "usage: hearth-init [--host-fd N] [--wipe DIR]... [--confined LIST] -- HARNESS [ARGUMENT]...\n"
+    "usage: hearth-init [--host-fd N] [--wipe DIR]... [--confined LIST] [--passwd FILE,DIR]\n"
+    "                   -- HARNESS [ARGUMENT]...\n"
     "       hearth-init [--host-fd N] [--wipe DIR]... --adopt "
     "CONTROL,OUT,ERR,EMIT,RUN,VERSIONS\n"
     "\n"
@@ -19,6 +20,8 @@ const char* const usage_text =
     "  --host-fd N   speak on descriptor N instead\n"
     "  --wipe DIR    emptied by a reset (default: /workspace, /tmp and /dev/shm)\n"
     "  --confined L  start only if these hold: caps,no-new-privs,seccomp,user,read-only\n"
+    "  --passwd F,D  write the list of users F to D/passwd, with this process's user as sandbox;\n"
+    "                a reset empties D and writes it anew\n"
     "  --adopt ...   the first worker is there already, and others are asked for outside: the\n"
     "                descriptors of the socket for that and of the worker's pipes; VERSIONS is\n"
     "                Python's and the harness's, as in 3.11.2/1\n";
@@ -48,6 +51,12 @@ Options::Adopted adopted(std::string_view list) {
           std::string(list.substr(std::min(slash + 1, list.size())))};
 }
 
+Options::Passwd passwd(std::string_view value) {
+  const std::size_t comma = value.find(',');
+  if (comma == std::string_view::npos) throw Error("--passwd takes a file and a directory");
+  return {std::string(value.substr(0, comma)), std::string(value.substr(comma + 1))};
+}
+
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
@@ -63,6 +72,8 @@ Options parse_options(int argc, char** argv) {
       options.adopted = adopted(argv[at + 1]);
     } else if (option == "--confined") {
       options.confined = argv[at + 1];
+    } else if (option == "--passwd") {
+      options.passwd = passwd(argv[at + 1]);
     } else if (option == "--wipe") {
       wiped.emplace_back(argv[at + 1]);
     } else {

@@ -14,6 +14,12 @@ struct Options {
   std::vector<std::string> wiped_directories = {"/workspace", "/tmp", "/dev/shm"};
   std::string workspace = "/workspace";  // where files from the host are put
   std::string confined;                  // what confinement.h shall check first
+  // Where the list of users comes from, and the directory for ours: emptied by a reset, too.
+  struct Passwd {
+    std::string source{};
+    std::string directory{};
+  };
+  std::optional<Passwd> passwd;
   std::vector<std::string> harness_command;
   // Instead of a command: a socket to whoever makes workers outside, and the first of them.
   struct Adopted {

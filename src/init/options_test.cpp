@@ -41,6 +41,14 @@ TEST_CASE("hearth-init takes a first worker that is there, and whom to ask for o
   CHECK_THROWS_AS(parse({"--adopt", "6,7,8,9,10,3.11.2/1", "--", "python3"}), Error);
 }
 
+TEST_CASE("hearth-init takes a list of users and the directory for its own") {
+  const init::Options options = parse({"--passwd", "/a/passwd,/b", "--", "x"});
+  REQUIRE(options.passwd);
+  CHECK(options.passwd->source == "/a/passwd");
+  CHECK(options.passwd->directory == "/b");
+  CHECK_THROWS_AS(parse({"--passwd", "/a", "--", "x"}), Error);
+}
+
 TEST_CASE("hearth-init refuses what it does not understand") {
   for (const auto& words : std::vector<std::vector<std::string>>{{},
                                                                  {"--"},

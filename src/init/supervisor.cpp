@@ -47,6 +47,7 @@ Supervisor::Supervisor(const Options& options)
                                : Harness(options.harness_command)) {
   if (options_.adopted) adopt(*options_.adopted);
   for (const std::string& path : options_.wiped_directories) wiped_.push_back(WipedDirectory(path));
+  if (options_.passwd) wiped_.push_back(WipedDirectory(options_.passwd->directory));
 }
 
 void Supervisor::adopt(const Options::Adopted& adopted) {

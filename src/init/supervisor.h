@@ -6,6 +6,7 @@
 #include "init/host_link.h"
 #include "init/inherited_limits.h"
 #include "init/memory_kills.h"
+#include "init/network_use.h"
 #include "init/options.h"
 #include "init/process_table.h"
 #include "init/turn.h"
@@ -79,6 +80,7 @@ class Supervisor {
   void end_step();
   void end_turn(Clock::time_point now);
   void advance_reset(Clock::time_point now);
+  std::string clean_up();
   bool sweep(Clock::time_point now);
   std::vector<pid_t> spared_pids() const;
 
@@ -91,6 +93,9 @@ class Supervisor {
   std::optional<InheritedLimits> harness_limits_;  // of one in here, before the first script
   InheritedLimits own_limits_{::getpid()};         // which whoever runs as our user can change, too
   std::vector<WipedDirectory> wiped_;
+  // Only beside a harness of our own: other sandboxes are not worth the time at their start, as
+  // they serve one lease.
+  std::optional<NetworkUse> network_;
 
   std::optional<wire::Ready> ready_;  // from the harness, until it was passed on
   bool was_ready_ = false;

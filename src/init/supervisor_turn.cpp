@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "init/limits.h"
 #include "init/supervisor.h"
+#include "init/user_list.h"
 #include "wire/encode.h"
 #include "wire/member_reader.h"
 #include "wire/protocol_error.h"
@@ -119,6 +120,7 @@ void Supervisor::handle_harness() {
   if (const auto* ready = std::get_if<HarnessReady>(&*message)) {
     ready_ = wire::Ready{ready->python, ready->version};
     harness_limits_.emplace(harness_.pid());
+    network_.emplace();
     prepare_worker();
   } else if (const auto* failed = std::get_if<HarnessFailed>(&*message)) {
     give_up(failed->message, failed->traceback);
@@ -360,6 +362,22 @@ bool Supervisor::sweep(Clock::time_point now) {
   return false;
 }
 
+// What could not be removed, in words.
+std::string Supervisor::clean_up() try {
+  std::string problems;
+  const auto note = [&problems](const std::string& problem) {
+    if (!problem.empty()) problems += (problems.empty() ? "" : "; ") + problem;
+  };
+  for (const WipedDirectory& directory : wiped_)
+    for (const std::string& failure : wipe_directory(directory.path, directory.mode)) note(failure);
+  if (options_.passwd) write_user_list(*options_.passwd);
+  remove_ipc_objects();
+  if (network_) note(network_->found());
+  return problems;
+} catch (const OsError& error) {
+  return error.what();
+}
+
 void Supervisor::advance_reset(Clock::time_point now) {
   if (!harness_.alive()) {
     reset_ = Reset::none;
@@ -371,12 +389,8 @@ void Supervisor::advance_reset(Clock::time_point now) {
   interactive_.reset();
   if (!sweep(now)) return;
   has_strangers_ = false;
-  reset_result_ = {};
-  for (const WipedDirectory& directory : wiped_)
-    for (const std::string& failure : wipe_directory(directory.path, directory.mode))
-      reset_result_.message += (reset_result_.message.empty() ? "" : "; ") + failure;
-  reset_result_.clean = reset_result_.message.empty();
-  remove_ipc_objects();
+  const std::string problems = clean_up();
+  reset_result_ = {problems.empty(), problems};
   // The next worker is forked after the wipe.
   reset_ = Reset::preparing;
   prepare_worker();

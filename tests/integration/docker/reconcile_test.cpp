@@ -27,7 +27,7 @@ void leave_a_container(const std::filesystem::path& state, const std::string& ta
     const auto created = run_task(
         loop, host->client().call({.method = "POST",
                                    .path = "/containers/create?name=" + host->unique_name(),
-                                   .body = docker::container_body(order)}));
+                                   .body = docker::container_body(order, 0x78000000)}));
     const std::string id(created.body.at("Id").as_string());
     if (started)
       run_task(loop,

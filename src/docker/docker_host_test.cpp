@@ -1,0 +1,31 @@
+#include "docker/docker_host.h"
+
+#include "tests/support/fake_engine.h"
+#include "tests/support/run_task.h"
+#include "tests/support/temporary_directory.h"
+
+#include <doctest/doctest.h>
+
+namespace hearth::docker {
+
+TEST_CASE("a user that a container of another process has is not given to a new one") {
+  asio::io_context loop(1);
+  const test::TemporaryDirectory state;
+  test::FakeEngine engine(loop);
+  engine.will_say(test::pong);
+  engine.will_say(test::answer("200 OK", "{}"));                              // /info
+  for (int i = 0; i < 2; ++i) engine.will_say(test::answer("200 OK", "[]"));  // leftovers
+  for (int i = 0; i < 2; ++i) engine.will_say(test::answer("200 OK", R"([{"Id":"a"}])"));
+  engine.will_say(test::answer("200 OK", "[]"));
+  const auto host = test::run_task(
+      loop, DockerHost::open({.address = engine.address(), .state_dir = state.path()}));
+  const ContainerUids::Lease user = test::run_task(loop, host->take_uid());
+  const std::string label = "hearth.uid%3D" + std::to_string(user.uid());
+  REQUIRE(engine.requests.size() == 7);
+  CHECK(engine.requests[4].find("hearth.uid%3D") != std::string::npos);
+  CHECK(engine.requests[4].find(label) == std::string::npos);
+  CHECK(engine.requests[5].find(label) == std::string::npos);
+  CHECK(engine.requests[6].find(label) != std::string::npos);
+}
+
+}  // namespace hearth::docker
