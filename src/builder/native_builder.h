@@ -9,6 +9,7 @@
 #include "builder/sandbox_builder.h"
 #include "registry/tool_registry.h"
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -35,6 +36,8 @@ class NativeBuilder : public SandboxBuilder {
   Task<std::string> ensure_sandbox(std::string name, OnProgress on_line) override;
   Task<std::vector<Built>> list() override;
   Task<std::vector<std::string>> prune() override;
+
+  const std::filesystem::path& state_dir() const { return options_.state_dir; }
 
  private:
   std::set<std::string> wanted() const;  // checksums

@@ -20,6 +20,14 @@ docker::EngineAddress engine_address(const RunPlan& plan,
   return docker::choose_engine_address(plan.settings.docker.host, environment);
 }
 
+// Of an engine that is there although native sandboxes are wanted: it is not shown to them.
+std::vector<std::string> engine_socket(const RunPlan& plan,
+                                       const settings::Environment& environment) try {
+  return {engine_address(plan, environment).socket};
+} catch (const Error&) {
+  return {};  // an engine elsewhere, by ssh say
+}
+
 std::unique_ptr<builder::ImageBuilder> image_builder(const asio::any_io_executor& executor,
                                                      const RunPlan& plan,
                                                      const settings::Environment& environment) {
@@ -74,8 +82,8 @@ LocalBackend open_backend(const asio::any_io_executor& executor, const RunPlan& 
   options.allow_degraded = allow_degraded || plan.settings.native.allow_degraded;
   auto host = native::open_native_host(options);
   auto builder = native_builder(executor, plan, environment);
-  auto sources =
-      std::make_unique<pool::NativeSources>(executor, plan.registry, *builder, std::move(host));
+  auto sources = std::make_unique<pool::NativeSources>(
+      executor, plan.registry, *builder, std::move(host), engine_socket(plan, environment));
   return {std::move(builder), std::move(sources)};
 }
 

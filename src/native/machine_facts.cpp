@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "native/cgroup_files.h"
+#include "native/group_access.h"
 
 #include <linux/landlock.h>
 #include <sys/syscall.h>
@@ -175,10 +176,14 @@ Finding seccomp_finding(const MachineFacts& facts) {
 
 Finding identity_finding(const MachineFacts& facts) {
   if (facts.is_root) return {.what = "users", .found = "root: each sandbox has a user of its own"};
+  std::string consequence = "sandboxes are kept apart by namespaces alone";
+  if (facts.groups > 0)
+    consequence += ", and have your " + std::to_string(facts.groups) +
+                   " supplementary groups, which matter where a mount shows files of them";
   return {.what = "users",
           .found = "ordinary user: all sandboxes are you",
           .state = State::weak,
-          .consequence = "sandboxes are kept apart by namespaces alone",
+          .consequence = std::move(consequence),
           .remedy = "run as root, if you want each to be a user of its own"};
 }
 
@@ -187,6 +192,7 @@ Finding identity_finding(const MachineFacts& facts) {
 MachineFacts gather_machine_facts() {
   MachineFacts facts;
   facts.is_root = ::geteuid() == 0;
+  facts.groups = own_credentials().groups.size();
   utsname names{};
   if (::uname(&names) == 0) facts.kernel = names.release;
   for (const std::string name : {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"})

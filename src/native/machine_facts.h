@@ -5,6 +5,7 @@
 #include "native/cgroup.h"
 
 #include <cstdint>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@ namespace hearth::native {
 
 struct MachineFacts {
   bool is_root = false;
+  std::size_t groups = 0;                    // supplementary
   std::string kernel{};                      // 6.1.0-18-amd64
   std::map<std::string, bool> namespaces{};  // by their names in /proc/self/ns
   long max_user_namespaces = 0;

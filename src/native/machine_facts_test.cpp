@@ -69,6 +69,16 @@ TEST_CASE("how much memory of sockets no cgroup counts is said in megabytes") {
         std::string::npos);
 }
 
+TEST_CASE("an ordinary user is told of its groups, which its sandboxes have") {
+  MachineFacts facts = good_machine();
+  facts.groups = 3;
+  CHECK(about("users", facts).state == State::good);  // root leaves them
+  facts.is_root = false;
+  CHECK(about("users", facts).consequence.find("your 3 supplementary groups") != std::string::npos);
+  facts.groups = 0;
+  CHECK(about("users", facts).consequence.find("groups") == std::string::npos);
+}
+
 TEST_CASE("the remedy fits the machine") {
   MachineFacts facts = good_machine();
   facts.cgroup_problem = "no right";

@@ -11,14 +11,17 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace hearth::pool {
 
 class NativeSources : public backend::SourceFactory {
  public:
-  // `registry` and `builder` must outlive it.
+  // `registry` and `builder` must outlive it. `hidden`: what no mount may show, beside the
+  // builder's state directory (mount_check.h).
   NativeSources(asio::any_io_executor executor, const registry::ToolRegistry& registry,
-                builder::NativeBuilder& builder, std::shared_ptr<const native::NativeHost> host);
+                builder::NativeBuilder& builder, std::shared_ptr<const native::NativeHost> host,
+                std::vector<std::string> hidden = {});
 
   // Mounts what this process sees: no engine is between.
   Task<std::unique_ptr<backend::SandboxSource>> open(std::string sandbox,
@@ -38,6 +41,7 @@ class NativeSources : public backend::SourceFactory {
   const registry::ToolRegistry& registry_;
   builder::NativeBuilder& builder_;
   std::shared_ptr<const native::NativeHost> host_;
+  std::vector<std::string> hidden_;
 };
 
 }  // namespace hearth::pool

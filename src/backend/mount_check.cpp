@@ -1,0 +1,143 @@
+#include "backend/mount_check.h"
+
+#include "base/error.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+
+namespace hearth::backend {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Also where nothing is there yet, and on an engine's machine that has other links than this one.
+constexpr std::array engine_sockets = {
+    "/run/docker.sock",        "/var/run/docker.sock", "/run/containerd/containerd.sock",
+    "/run/podman/podman.sock", "/run/crio/crio.sock",  "/run/buildkit/buildkitd.sock"};
+constexpr std::array<std::string_view, 5> engine_socket_names = {
+    "docker.sock", "podman.sock", "containerd.sock", "crio.sock", "buildkitd.sock"};
+constexpr std::array kernel_trees = {"/proc", "/sys", "/dev"};
+constexpr std::array<std::string_view, 17> kernel_file_systems = {
+    "proc",     "sysfs",     "cgroup",      "cgroup2",    "devtmpfs", "devpts",
+    "debugfs",  "tracefs",   "bpf",         "securityfs", "pstore",   "configfs",
+    "efivarfs", "selinuxfs", "binfmt_misc", "fusectl",    "nsfs"};
+
+bool is_at_or_below(std::string_view path, std::string_view tree) {
+  if (!path.starts_with(tree)) return false;
+  return path.size() == tree.size() || tree.ends_with('/') || path[tree.size()] == '/';
+}
+
+bool overlap(std::string_view one, std::string_view other) {
+  return is_at_or_below(one, other) || is_at_or_below(other, one);
+}
+
+std::string real_path(const std::string& path) {
+  std::error_code failed;
+  const fs::path found = fs::weakly_canonical(path, failed);
+  return failed ? path : found.string();
+}
+
+// The kernel writes blanks in paths as \040 and the like.
+std::string unescaped(std::string_view text) {
+  std::string path;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_escape = text[i] == '\\' && i + 3 < text.size();
+    path += is_escape ? static_cast<char>(std::stoi(std::string(text.substr(i + 1, 3)), nullptr, 8))
+                      : text[i];
+    if (is_escape) i += 3;
+  }
+  return path;
+}
+
+// ID PARENT MAJOR:MINOR ROOT MOUNT_POINT OPTIONS [TAG]... - TYPE SOURCE OPTIONS
+std::string kernel_mount_at(const std::string& source, const std::string& mount_table) {
+  std::istringstream lines(mount_table);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string skipped;
+    std::string point;
+    words >> skipped >> skipped >> skipped >> skipped >> point;
+    while (words >> skipped && skipped != "-") {
+    }
+    std::string type;
+    words >> type;
+    const bool is_kernels = std::find(kernel_file_systems.begin(), kernel_file_systems.end(),
+                                      type) != kernel_file_systems.end();
+    if (is_kernels && overlap(unescaped(point), source)) return unescaped(point);
+  }
+  return {};
+}
+
+// NUMBER: REFERENCES PROTOCOL FLAGS TYPE STATE INODE [PATH]
+std::string engine_listening_below(const std::string& source, const std::string& sockets) {
+  std::istringstream lines(sockets);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t slash = line.find('/');
+    if (slash == std::string::npos) continue;
+    const std::string path = line.substr(slash);
+    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+    if (std::find(engine_socket_names.begin(), engine_socket_names.end(), name) !=
+            engine_socket_names.end() &&
+        is_at_or_below(real_path(path), source))
+      return path;
+  }
+  return {};
+}
+
+std::string content_of(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string problem_of_type(const std::string& source) {
+  struct stat info{};
+  if (::stat(source.c_str(), &info) != 0) return {};  // the backend will say so
+  if (S_ISSOCK(info.st_mode)) return "it is a socket";
+  if (S_ISBLK(info.st_mode) || S_ISCHR(info.st_mode)) return "it is a device";
+  return {};
+}
+
+}  // namespace
+
+std::string problem_of_mount(const std::string& real_source, const std::vector<std::string>& hidden,
+                             const std::string& mount_table, const std::string& sockets) {
+  for (const std::string tree : kernel_trees)
+    if (overlap(real_source, tree)) return "it would show " + tree;
+  if (const std::string point = kernel_mount_at(real_source, mount_table); !point.empty())
+    return "it would show a file system of the kernel (" + point + ")";
+  for (const std::string socket : engine_sockets)
+    if (is_at_or_below(socket, real_source))
+      return "it would show a container engine's socket (" + socket + ")";
+  if (const std::string socket = engine_listening_below(real_source, sockets); !socket.empty())
+    return "it would show a container engine's socket (" + socket + ")";
+  for (const std::string& path : hidden)
+    if (!path.empty() && overlap(real_source, path))
+      return "it would show " + path + ", which no sandbox may see";
+  return {};
+}
+
+void refuse_unsafe_mounts(const std::vector<blueprint::Mount>& mounts,
+                          const std::vector<std::string>& hidden) {
+  if (mounts.empty()) return;
+  std::vector<std::string> real_hidden;
+  for (const std::string& path : hidden)
+    if (!path.empty()) real_hidden.push_back(real_path(path));
+  const std::string mount_table = content_of("/proc/self/mountinfo");
+  const std::string sockets = content_of("/proc/net/unix");
+  for (const blueprint::Mount& mount : mounts) {
+    std::string problem = problem_of_type(mount.source);
+    if (problem.empty())
+      problem = problem_of_mount(real_path(mount.source), real_hidden, mount_table, sockets);
+    if (!problem.empty()) throw Error("the mount of " + mount.source + " is refused: " + problem);
+  }
+}
+
+}  // namespace hearth::backend

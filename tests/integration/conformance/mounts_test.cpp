@@ -1,0 +1,67 @@
+// What no sandbox is shown, on every backend.
+#include "tests/support/any_backend.h"
+
+#include <doctest/doctest.h>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+using namespace hearth;
+using namespace hearth::test;
+
+namespace {
+
+// What the backend says to a mount; empty if it takes it.
+template <typename Backend>
+std::string refusal(const std::string& source) {
+  blueprint::SandboxConfig config = Backend::config();
+  config.resources = {{source, "/data", true, {}}};
+  try {
+    Backend backend(config);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+os::UniqueFd listen_at(const std::string& path) {
+  os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  REQUIRE(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(::listen(socket.get(), 1) == 0);
+  return socket;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("file systems of the kernel are no mounts, by whatever name", Backend,
+                   ON_EVERY_BACKEND) {
+  const TemporaryDirectory directory;
+  const std::string link = directory.path() / "link";
+  REQUIRE(::symlink("/proc", link.c_str()) == 0);
+  for (const std::string& source :
+       {std::string("/proc"), std::string("/proc/sys"), std::string("/sys"),
+        std::string("/sys/fs/cgroup"), std::string("/dev"), std::string("/"), link, link + "/1"})
+    CHECK_MESSAGE(refusal<Backend>(source).starts_with("the mount of " + source + " is refused"),
+                  source);
+}
+
+TEST_CASE_TEMPLATE("a container engine's socket is no mount, nor is a directory that holds one",
+                   Backend, ON_EVERY_BACKEND) {
+  const TemporaryDirectory directory;
+  const std::string here = directory.path();
+  const os::UniqueFd listening = listen_at(here + "/docker.sock");
+  for (const std::string& source :
+       {here, here + "/docker.sock", std::string("/run"), std::string("/var/run/docker.sock")})
+    CHECK_MESSAGE(refusal<Backend>(source).find(" is refused: it ") != std::string::npos, source);
+}
+
+TEST_CASE_TEMPLATE("no socket is a mount", Backend, ON_EVERY_BACKEND) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "any";
+  const os::UniqueFd listening = listen_at(path);
+  CHECK(refusal<Backend>(path) == "the mount of " + path + " is refused: it is a socket");
+}
