@@ -5,6 +5,7 @@
 #include "cli/exit_code.h"
 #include "cli/image_command.h"
 #include "cli/run_command.h"
+#include "os/own_memory.h"
 
 #include <CLI/CLI.hpp>
 
@@ -48,9 +49,13 @@ bool output_is_written() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+  hearth::os::hide_own_memory();  // secrets are in it
   const int result = run_command_line(argc, argv);
   if (output_is_written()) return result;
   std::fputs("hearth: standard output cannot be written to, and what it was for is lost\n", stderr);
   return result == exit_code::ok ? exit_code::failure : result;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "hearth: %s\n", error.what());
+  return exit_code::failure;
 }

@@ -6,6 +6,7 @@ import os
 import pty
 import resource
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -205,6 +206,32 @@ class Run(unittest.TestCase):
         path = os.path.dirname(HEARTH) + os.pathsep + os.environ["PATH"]
         done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PATH": path}, capture_output=True, text=True)
         self.assertEqual(done.stdout, expected.split("```")[0], done.stderr)
+        # Whatever a script sends, its client has a value for it.
+        client = program.split("\n\n\nfor event")[0]
+        look = "\nfor event in run({!r}): print(event['type'], str(event.get('data'))[:3])\n"
+        for value, shown in (("10**5000", "100"), ("-10**5000", "-10"), ("1e400", "inf"), ("[10**9]", "[10")):
+            probe = client + look.format("emit_result({})".format(value))
+            done = subprocess.run([sys.executable, "-c", probe], env={**os.environ, "PATH": path}, capture_output=True, text=True)
+            self.assertEqual(done.stdout, "final_result {}\nverdict Non\n".format(shown), (value, done.stderr))
+
+    def test_hearth_keeps_its_memory_to_itself(self):
+        ordinary = os.geteuid() or 65534
+        program = shutil.copy(HEARTH, self.folder.name)
+        before = resource.getrlimit(resource.RLIMIT_CORE)
+        hard = before[1] if os.geteuid() else resource.RLIM_INFINITY
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_CORE, before)
+        resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+        with subprocess.Popen([program, "bench", "--script", "-"], user=ordinary, stdin=subprocess.PIPE) as process:
+            self.addCleanup(process.kill)  # it waits for the script
+            core = None
+            deadline = time.monotonic() + PATIENCE_SECONDS
+            while core != ["0", "0"] and time.monotonic() < deadline:
+                with open("/proc/%d/limits" % process.pid) as file:
+                    core = next(line.split()[4:6] for line in file if line.startswith("Max core file size"))
+            self.assertEqual(core, ["0", "0"])
+            # What is not dumpable belongs to root there.
+            self.assertEqual(os.stat("/proc/%d/environ" % process.pid).st_uid, 0)
+            process.kill()
 
     def test_the_example_tool_answers(self):
         tool = os.path.join(SOURCE, "examples", "tools", "text_stats.py")
