@@ -23,7 +23,7 @@ DockerSandbox::DockerSandbox(DockerSource& source, std::shared_ptr<Container> co
       stream_(*stream),
       channel_(std::unique_ptr<LineStream>(std::move(stream))) {}
 
-DockerSandbox::~DockerSandbox() { kill(); }
+DockerSandbox::~DockerSandbox() { DockerSandbox::kill(); }
 
 // Two ways, of which one may fail: without its host init ends, and the engine removes by force.
 void DockerSandbox::kill() {
