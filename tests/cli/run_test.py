@@ -209,10 +209,10 @@ class Run(unittest.TestCase):
         # Whatever a script sends, its client has a value for it.
         client = program.split("\n\n\nfor event")[0]
         look = "\nfor event in run({!r}): print(event['type'], str(event.get('data'))[:3])\n"
-        for value, shown in (("10**5000", "100"), ("-10**5000", "-10"), ("1e400", "inf"), ("[10**9]", "[10")):
+        for value, shown in (("10**5000", "100"), ("-10**5000", "-10"), ("[10**9]", "[10")):
             probe = client + look.format("emit_result({})".format(value))
             done = subprocess.run([sys.executable, "-c", probe], env={**os.environ, "PATH": path}, capture_output=True, text=True)
-            self.assertEqual(done.stdout, "final_result {}\nverdict Non\n".format(shown), (value, done.stderr))
+            self.assertEqual(done.stdout, "final_result {}\nscript_done Non\nverdict Non\n".format(shown), (value, done.stderr))
 
     def test_hearth_keeps_its_memory_to_itself(self):
         ordinary = os.geteuid() or 65534
@@ -232,6 +232,39 @@ class Run(unittest.TestCase):
             # What is not dumpable belongs to root there.
             self.assertEqual(os.stat("/proc/%d/environ" % process.pid).st_uid, 0)
             process.kill()
+
+    @unittest.skipIf(os.geteuid() != 0, "needs to be other users")
+    def test_a_mount_that_only_a_supplementary_group_may_use_is_refused(self):
+        user, group = 65534, 4242
+        for name in ("hearth", "hearth-init", "hearth-launcher", "libhearth-isolate.so", "executor_harness.py"):
+            shutil.copy(os.path.join(os.path.dirname(HEARTH), name), self.folder.name)
+        home = os.path.join(self.folder.name, "home")
+        os.mkdir(home)
+        os.chown(home, user, user)
+        secret = self.file("secret", "of the group")
+        os.chown(secret, 0, group)
+        command = [os.path.join(self.folder.name, "hearth"), "run", "--allow-degraded", "--mount", secret + ":/data", "-"]
+
+        def run(mode):
+            os.chmod(secret, mode)
+            return subprocess.run(
+                command,
+                input="print(open('/data').read())",
+                cwd=self.folder.name,
+                env={"PATH": os.environ["PATH"], "HOME": home},
+                user=user,
+                group=user,
+                extra_groups=[group],
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_SECONDS,
+            )
+
+        done = run(0o640)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("only a supplementary group", done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(run(0o644).stdout, "of the group\n")
 
     def test_the_example_tool_answers(self):
         tool = os.path.join(SOURCE, "examples", "tools", "text_stats.py")
