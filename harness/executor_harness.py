@@ -6,10 +6,12 @@ which runs one script (PLAN) or the steps of one lease (INTERACTIVE) and ends.
 
   control socket   init -> harness   {"type":"prepare","number":n} with four descriptors: stdout, stderr, emit, run
                    harness -> init   ready | failed | prepare_failed
-  run pipe         init -> worker    "<mode> <timeout> <bytes of env> <bytes of script>\\n", env as JSON, script
-  emit pipe        worker -> init    "<stdout bytes so far> <stderr bytes so far> <json>"; a mark has no JSON
+  run pipe         init -> worker    "<mode> <timeout> <mark> <bytes of env> <bytes of script>\\n", env as JSON, script
+                                     an empty line asks for nothing: init only looks whether it is read
+  emit pipe        worker -> init    "<stdout bytes so far> <stderr bytes so far> <mark> <json>", or only the totals
 
-The two totals let init put what came through three pipes back into the order in which the script wrote it.
+The two totals let init put what came through three pipes back into the order in which the script wrote it. The mark is
+random and new for each turn: what has another one, or none, belongs to no turn.
 One file, standard library only, Python 3.8 and newer, also under `python -I -S`.
 """
 
@@ -201,13 +203,14 @@ def close_from(first):
 class Channel:
     """Bytes on descriptors 1 and 2, and records on 3 that know where between those bytes they belong.
 
-    After every record at most one of the two streams has written: when the other one is next, a mark comes
-    first. Lock order: text streams are flushed before the lock is taken, never under it.
+    After every record at most one of the two streams has written: when the other one is next, a line with only the
+    totals comes first. Lock order: text streams are flushed before the lock is taken, never under it.
     """
 
     def __init__(self):
         self.records = None  # a buffer for the emit pipe; None where nobody may emit
         self.accepting = False  # false between the end of one step and the start of the next
+        self.mark = b""  # of the running turn; init drops records without it
         self.reset()
 
     def reset(self):
@@ -219,6 +222,11 @@ class Channel:
         """For the next script, which accepts records from its beginning."""
         self.records = self._buffer(PIPE_BYTES)
         self.accepting = False
+
+    def begin(self, mark):
+        """The turn with this mark starts."""
+        self.mark = mark
+        self.accepting = True
 
     def is_as_new(self):
         """Whether it is open and nobody has used it: somebody may have in the zygote, or in a handler after the fork."""
@@ -237,7 +245,7 @@ class Channel:
         """Writes all of `data` to stdout (0) or stderr (1), counted."""
         with self.lock:
             if self.last is not None and self.last != stream:
-                self._mark()
+                self._put_totals()
             self.last = stream
             count = os.write(stream + 1, data)
             self.totals[stream] += count
@@ -247,7 +255,7 @@ class Channel:
                 self.totals[stream] += count
                 rest = rest[count:]
 
-    def _mark(self):
+    def _put_totals(self):
         try:
             if self.records is not None:
                 self._put(b"%d %d\n" % tuple(self.totals))
@@ -273,7 +281,7 @@ class Channel:
         with self.lock:
             if not self.accepting or self.records is None:
                 return
-            self._put(b"%d %d %b\n" % (self.totals[0], self.totals[1], payload))
+            self._put(b"%d %d %b %b\n" % (self.totals[0], self.totals[1], self.mark, payload))
             self.last = None
             self.accepting = not last_of_turn
 
@@ -1062,9 +1070,10 @@ class Worker:
 
     def run(self, request):
         """One request, up to its `end`. Returns whether another one may follow."""
+        mark, *rest = request
         turn.begin()
-        channel.accepting = True
-        failure = attempt(self._execute, *request)
+        channel.begin(mark)
+        failure = attempt(self._execute, *rest)
         if channel.records is None:
             leave_as_child(failure, self.module.__dict__)
         outcome = report(failure)
@@ -1229,20 +1238,21 @@ class RunPipe:
         self.data = bytearray()
 
     def next_request(self):
-        """Mode, time limit, environment and script; None when init has closed its end."""
+        """Mark, mode, time limit, environment and script; None when init has closed its end."""
         while b"\n" not in self.data:
             if not self._read_more():
                 return None
+            self.data = self.data.lstrip(b"\n")
         head, _, _ = self.data.partition(b"\n")
-        mode, timeout_seconds, env_bytes, script_bytes = head.split()
+        mode, timeout_seconds, mark, env_bytes, script_bytes = head.split()
         env_start = len(head) + 1
         script_start = env_start + int(env_bytes)
         end = script_start + int(script_bytes)
         while len(self.data) < end:
             if not self._read_more():
                 return None
-        data, self.data = self.data, self.data[end:]
-        return mode, float(timeout_seconds), data[env_start:script_start], data[script_start:end]
+        data, self.data = self.data, self.data[end:].lstrip(b"\n")
+        return bytes(mark), mode, float(timeout_seconds), data[env_start:script_start], data[script_start:end]
 
     def _read_more(self):
         chunk = os.read(RUN_FD, PIPE_BYTES)
@@ -1462,7 +1472,7 @@ def rehearse(workspace, mode="plan", scripts=REHEARSAL):
     worker.exit_handlers = atexit._ncallbacks()  # as they are
     worker.get_ready()
     for script in scripts:
-        os.write(pipe_in, b"%b 60.0 0 %d\n%b" % (mode.encode(), len(script), script.encode()))
+        os.write(pipe_in, b"%b 60.0 0 0 %d\n%b" % (mode.encode(), len(script), script.encode()))
         worker.run(worker.pipe.next_request())
     interrupts.disarm()  # this process lives on
     compile_script("x = 1", worker.file)  # the other way in which a script may end

@@ -32,12 +32,13 @@ ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 class Record:
-    """One line of the emit pipe: the two totals, and an event unless it is a mark."""
+    """One line of the emit pipe: the two totals, and perhaps an event with the mark of its turn."""
 
     def __init__(self, line):
-        parts = line.split(b" ", 2)
-        self.out, self.err = int(parts[0]), int(parts[1])
-        text = parts[2].decode("utf-8") if len(parts) == 3 else None
+        totals, brace, rest = line.partition(b"{")
+        self.out, self.err, *mark = totals.split()
+        self.out, self.err, self.mark = int(self.out), int(self.err), b"".join(mark)
+        text = (brace + rest).decode("utf-8") if brace else None
         self.event = None if text is None else json.loads(text, parse_constant=_refuse)
 
     def __repr__(self):
@@ -132,9 +133,9 @@ class Worker:
                 if not chunk:
                     open_fds.remove(fd)
 
-    def ask(self, script, mode="plan", timeout=20.0, env=None):
+    def ask(self, script, mode="plan", timeout=20.0, env=None, mark="a1b2"):
         env, script = json.dumps(env).encode() if env else b"", script.encode("utf-8", "surrogatepass")
-        head = "%s %r %d %d\n" % (mode, timeout, len(env), len(script))
+        head = "%s %r %s %d %d\n" % (mode, timeout, mark, len(env), len(script))
         self.send_bytes(head.encode() + env + script)
 
     def send_bytes(self, data):

@@ -51,7 +51,7 @@ class Emit(SharedHarness):
         with self.harness.worker() as worker:
             worker.ask("for i in range(3):\n    emit_intermediate('step', i)\nimport signal; signal.pause()")
             worker.wait_for(b'"data":2}')  # the script is still waiting for a signal
-            sent = [json.loads(line.split(b" ", 2)[2]) for line in worker.data[worker.emit].splitlines()]
+            sent = [json.loads(line.split(b" ", 3)[3]) for line in worker.data[worker.emit].splitlines()]
         self.assertEqual(sent, [{"type": "intermediate", "label": "step", "data": i} for i in range(3)])
 
     def test_H13_every_level_and_any_message(self):

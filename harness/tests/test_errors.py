@@ -106,7 +106,7 @@ class Errors(SharedHarness):
     def test_H31_a_malformed_request_is_an_error_with_an_end(self):
         for env, script in ((b"", b"\xff\xfe"), (b"garbage", b"1"), (b"[]]", b"1"), (b'{"A":1}', b"1")):
             with self.harness.worker() as worker:
-                worker.send_bytes(b"plan 20.0 %d %d\n%b%b" % (len(env), len(script), env, script))
+                worker.send_bytes(b"plan 20.0 a1b2 %d %d\n%b%b" % (len(env), len(script), env, script))
                 turn = worker.wait_exit()
                 self.assertEqual([event["type"] for event in turn.events], ["error", "end"], (env, script))
 

@@ -86,3 +86,24 @@ class Modes(SharedHarness):
             worker.step("6 * 7")
             worker.step("None")
             self.assertEqual(worker.step("print(_)").stdout, "42\n")
+
+    def test_every_record_has_the_mark_of_its_turn(self):
+        with self.harness.worker() as worker:
+            for mark in ("0a", "0b"):
+                turn = worker.step("emit_log('x')\nprint('y')\n1", mark=mark)
+                self.assertEqual({record.mark for record in turn.records if record.event}, {mark.encode()})
+                self.assertEqual(len(turn.events), 3)
+
+    def test_an_empty_line_is_no_request(self):
+        with self.harness.worker() as worker:
+            for script in ("x = 1", "x += 1", "print(x)"):
+                worker.send_bytes(b"\n")
+                turn = worker.step(script)
+                worker.send_bytes(b"\n")
+            self.assertEqual((turn.stdout, turn.events), ("2\n", [{"type": "end", "outcome": "completed"}]))
+
+    def test_an_empty_line_right_behind_a_request_is_no_request(self):
+        with self.harness.worker() as worker:
+            for _ in range(2):
+                worker.send_bytes(b"interactive 20.0 0a 0 8\nprint(1)\n\n")
+                self.assertEqual(worker.wait_end().stdout, "1\n")

@@ -6,6 +6,8 @@
 
 namespace hearth::init {
 
+using Clock = std::chrono::steady_clock;
+
 inline constexpr std::size_t max_request_bytes = std::size_t{8} << 20;
 // The harness refuses a payload over 8 MiB; the rest is the record around it.
 inline constexpr std::size_t max_record_bytes = (std::size_t{8} << 20) + 4096;
@@ -16,6 +18,10 @@ inline constexpr std::size_t max_host_backlog_bytes = std::size_t{256} << 10;
 // From the deadline, at which the script gets its exception, to the end of patience.
 inline constexpr std::chrono::milliseconds timeout_grace{200};
 inline constexpr std::chrono::milliseconds cancel_grace{500};
+// How soon after a step its process is asked whether it waits for the next one, and how long it has
+// at least to show that it does. Threads that the step left may keep it from the processor.
+inline constexpr std::chrono::milliseconds return_check_delay{50};
+inline constexpr std::chrono::seconds return_patience{1};
 // How often the killing of what a turn left behind is repeated, and when the sandbox is given up.
 inline constexpr std::chrono::milliseconds sweep_interval{10};
 inline constexpr std::chrono::seconds sweep_patience{5};

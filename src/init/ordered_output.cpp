@@ -61,6 +61,16 @@ void OrderedOutput::finish(OutputSink& sink) {
   }
 }
 
+std::size_t OrderedOutput::drop() {
+  const std::size_t bytes = pending_text_bytes();
+  for (Text& text : text_) {
+    text.delivered += text.bytes.size();
+    text.bytes.clear();
+  }
+  records_ = wire::LineReader(max_record_bytes);
+  return bytes;
+}
+
 bool OrderedOutput::deliver_records(OutputSink& sink, const std::function<bool()>& read_more) {
   bool read_late = false;
   while (const std::optional<wire::LineReader::Line> line = records_.next()) {

@@ -44,6 +44,10 @@ class OrderedOutput {
   // The writers are gone: everything, cut characters and lines included.
   void finish(OutputSink& sink);
 
+  // Forgets what was not handed over, a cut line included. What is still to come of that line is
+  // no record. Returns the bytes of text.
+  std::size_t drop();
+
   std::size_t pending_text_bytes() const;
 
  private:

@@ -57,6 +57,19 @@ TEST_CASE("text waits for a record that is still being written, but not for ever
   CHECK(sink.seen.size() == 1);
 }
 
+TEST_CASE("what is dropped counts as handed over, and takes the line it cuts with it") {
+  OrderedOutput output;
+  Recorder sink;
+  output.add_text(Stream::out, "old");
+  output.add_records("3 0 {ol");
+  output.deliver(sink, true, nothing_more);
+  CHECK(output.drop() == 3);
+  output.add_records("d}\n6 0 {new}\n");
+  output.add_text(Stream::out, "new");
+  output.deliver(sink, true, nothing_more);
+  CHECK(sink.seen == Seen{"bad", "out:new", "rec:{new}"});
+}
+
 TEST_CASE("text waits while records were left unread") {
   OrderedOutput output;
   Recorder sink;

@@ -105,6 +105,7 @@ int Supervisor::patience_ms(Clock::time_point now) const {
   if (more_to_reap_) return 0;
   Clock::time_point wake = Clock::time_point::max();
   if (turn_ && turn_->started() && !turn_->must_die() && !worker_is_over_) wake = turn_->wake_at();
+  if (interactive_) wake = std::min({wake, interactive_->check_at(), interactive_->back_by()});
   if (sweeping_since_) wake = std::min(wake, next_sweep_);
   if (lacks_worker()) wake = std::min(wake, prepare_at_);
   // Whom a stranger stops must be resumed, however often.
@@ -197,7 +198,7 @@ void Supervisor::accept(const wire::ResetRequest& /*request*/) {
     return;
   }
   reset_ = Reset::wanted;
-  interactive_lost_ = false;
+  interactive_lost_ = {};
 }
 
 void Supervisor::accept(const wire::PingRequest& /*request*/) { host_.send({{}, wire::Pong{}}); }

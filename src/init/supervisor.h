@@ -21,6 +21,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hearth::init {
@@ -75,9 +76,12 @@ class Supervisor {
 
   // ---- a turn, and what follows it
   void start_turn(Clock::time_point now);
+  void tell_of_earlier_steps(Worker& worker, bool fresh);
   void resume_strangers() const;
   void advance_turn(Clock::time_point now);
   void end_step();
+  void await_return(Clock::time_point now);
+  void give_up_worker();
   void end_turn(Clock::time_point now);
   void advance_reset(Clock::time_point now);
   std::string clean_up();
@@ -105,8 +109,8 @@ class Supervisor {
   std::optional<Worker> plan_;         // runs the turn, if it is not the interactive one
   Clock::time_point prepare_at_{};     // when the next is asked for, if no turn needs it earlier
   int prepare_attempts_ = 0;
-  std::string prepare_failure_;    // the harness's word on the last attempt
-  bool interactive_lost_ = false;  // it ended between two steps
+  std::string prepare_failure_;        // the harness's word on the last attempt
+  std::string_view interactive_lost_;  // why it ended between two steps, if it has
   // Whether somebody may live on whom a step has started. He can stop what waits for a turn.
   bool has_strangers_ = false;
 

@@ -197,7 +197,7 @@ void Supervisor::worker_ended(pid_t pid, int wait_status, const rusage& usage) {
   } else if (interactive_ && pid == interactive_->pid) {
     kill_holder(*interactive_);
     interactive_.reset();
-    interactive_lost_ = true;
+    interactive_lost_ = "has ended";
   } else if (preparing_ && pid == preparing_->pid) {
     // What it left behind is nobody's, and ends with the next sweep.
     preparing_.reset();
@@ -219,6 +219,7 @@ const Worker& Supervisor::turn_worker() const {
 void Supervisor::advance() {
   if (exit_code_) return;
   const Clock::time_point now = Clock::now();
+  if (interactive_ && interactive_->expected_back()) await_return(now);
   if (turn_ && !turn_->started()) start_turn(now);
   if (turn_ && turn_->started()) advance_turn(now);
   if (reset_ == Reset::wanted) advance_reset(now);
@@ -256,13 +257,25 @@ void Supervisor::start_turn(Clock::time_point now) {
     worker->holder_cpu_seconds = cpu_seconds_of(worker->holder);
     worker->cpu_seconds = cpu_seconds_of(worker->pid);  // not before: it may have rehearsed since
   }
-  if (turn_->interactive() && std::exchange(interactive_lost_, false))
-    host_.send({turn_->request().execution_id,
-                wire::Log{"warning", "the process with the earlier steps' variables has ended"}});
+  if (turn_->interactive()) tell_of_earlier_steps(*worker, fresh);
   if (has_strangers_) ::kill(worker->pid, SIGCONT);  // one of them may have stopped it
   if (turn_->interactive()) has_strangers_ = true;
   turn_->start(now, worker->cpu_seconds, memory_kills_.count());
-  worker->queue_request(wire::encode_for_worker(turn_->request()));
+  worker->queue_request(wire::encode_for_worker(turn_->request(), turn_->mark()));
+}
+
+// What the owner of an interactive session should know before its next step.
+void Supervisor::tell_of_earlier_steps(Worker& worker, bool fresh) {
+  const auto warn = [this](std::string message) {
+    host_.send({turn_->request().execution_id, wire::Log{"warning", std::move(message)}});
+  };
+  if (!interactive_lost_.empty())
+    warn("the process with the earlier steps' variables " +
+         std::string(std::exchange(interactive_lost_, {})));
+  const Worker::Dropped dropped = fresh ? Worker::Dropped{} : worker.drop_output();
+  if (dropped.text_bytes + dropped.records > 0)
+    warn("what came between the steps was dropped: " + std::to_string(dropped.text_bytes) +
+         " bytes of text, " + std::to_string(dropped.records) + " records");
 }
 
 // A process that an earlier step left running may have stopped what this turn waits for.
@@ -303,7 +316,33 @@ void Supervisor::end_step() {
     children_seconds = all - std::exchange(worker.children_seconds, all);
   }
   turn_->conclude(now, false, worker.cpu_seconds + children_seconds, memory_kills_.count());
+  worker.expect_back(now + return_check_delay, std::max(turn_->kill_at(), now + return_patience));
   turn_.reset();
+}
+
+// The deadline of a step holds after its claimed end, too, until its process waits for the next.
+void Supervisor::await_return(Clock::time_point now) {
+  Worker& worker = *interactive_;
+  if (now >= worker.check_at()) worker.send_check(now);
+  if (now < worker.back_by()) return;
+  worker.forget_return();
+  const bool is_ending = turn_ && turn_->interactive() && (worker_is_over_ || turn_->must_die());
+  if (!is_ending && !worker.has_come_back()) give_up_worker();
+}
+
+// A step that waits for it has not begun, and gets another worker.
+void Supervisor::give_up_worker() {
+  const bool step_waits = turn_ && turn_->interactive() && turn_->started();
+  if (step_waits && turn_->cancel_requested()) {
+    turn_->refuse(wire::Ending::cancelled, "KeyboardInterrupt", "Script cancelled");
+    turn_.reset();
+  } else if (step_waits) {
+    turn_->withdraw();
+  }
+  ::kill(interactive_->pid, SIGKILL);
+  kill_holder(*interactive_);
+  interactive_.reset();
+  interactive_lost_ = "was killed: it ran on past its deadline after the end of its step";
 }
 
 void Supervisor::end_turn(Clock::time_point now) {

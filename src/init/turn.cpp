@@ -1,5 +1,6 @@
 #include "init/turn.h"
 
+#include "base/id.h"
 #include "base/json_escape.h"
 #include "init/limits.h"
 #include "wire/decode.h"
@@ -47,8 +48,11 @@ Turn::Turn(wire::RunRequest request, HostLink& host) : request_(std::move(reques
 void Turn::start(Clock::time_point now, double cpu_seconds_before,
                  std::uint64_t memory_kills_before) {
   started_at_ = now;
-  deadline_ = now + duration_of(request_.timeout_seconds);
-  kill_at_ = deadline_ + timeout_grace;
+  mark_ = random_id();
+  if (deadline_ == Clock::time_point::max()) {  // else it was withdrawn, and its time runs on
+    deadline_ = now + duration_of(request_.timeout_seconds);
+    kill_at_ = deadline_ + timeout_grace;
+  }
   cpu_seconds_ = -cpu_seconds_before;
   memory_kills_before_ = memory_kills_before;
 }
@@ -121,7 +125,14 @@ void Turn::mute() {
   end_because(wire::Ending::output_limit);
 }
 
-void Turn::on_record(std::string_view json) try {
+void Turn::on_record(std::string_view record) {
+  if (!record.starts_with(mark_)) return on_malformed_record();
+  record.remove_prefix(mark_.size());
+  if (!record.starts_with(' ')) return on_malformed_record();
+  on_marked_record(record.substr(1));
+}
+
+void Turn::on_marked_record(std::string_view json) try {
   wire::MemberReader members(json);
   const std::string type = members.string("type");
   if (type == "end") {
@@ -132,9 +143,12 @@ void Turn::on_record(std::string_view json) try {
   if (type != "log" && type != "intermediate" && type != "display" && type != "final_result" &&
       type != "error")
     return on_malformed_record();
+  // The helpers send one; what writes past them may send many.
+  if (type == "final_result" && result_sent_) return on_malformed_record();
   wire::EventBody body = wire::decode_body(type, members);
   members.finish();
   error_sent_ = error_sent_ || type == "error";
+  result_sent_ = result_sent_ || type == "final_result";
   send(std::move(body));
 } catch (const wire::ProtocolError&) {
   on_malformed_record();

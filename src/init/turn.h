@@ -3,6 +3,7 @@
 #pragma once
 
 #include "init/host_link.h"
+#include "init/limits.h"
 #include "init/ordered_output.h"
 #include "wire/messages.h"
 
@@ -16,8 +17,6 @@
 
 namespace hearth::init {
 
-using Clock = std::chrono::steady_clock;
-
 // What the worker says about its script's end. A claim: the script shares the worker's process.
 enum class Claim { completed, failed, timed_out, cancelled };
 
@@ -30,6 +29,11 @@ class Turn : public OutputSink {
 
   void start(Clock::time_point now, double cpu_seconds_before, std::uint64_t memory_kills_before);
   bool started() const { return started_at_.has_value(); }
+  // No process has seen its request: it will be started anew, within its first deadline.
+  void withdraw() { started_at_.reset(); }
+  // Random, and new with each start: it tells this turn's records from all others. Only its worker
+  // gets it, when the turn starts.
+  const std::string& mark() const { return mark_; }
   Clock::duration lasted(Clock::time_point now) const { return now - *started_at_; }
   // When init acts by itself: the deadline with its grace, or the end of a cancelled script's
   // patience.
@@ -37,10 +41,11 @@ class Turn : public OutputSink {
   Clock::time_point wake_at() const { return std::min(kill_at_, interrupt_again_at_); }
 
   void on_text(Stream stream, std::string_view bytes) override;
-  void on_record(std::string_view json) override;
+  void on_record(std::string_view record) override;  // the mark, a blank and an event
   void on_malformed_record() override { ++malformed_records_; }
 
   void cancel(Clock::time_point now);
+  bool cancel_requested() const { return cancel_requested_; }
   // Whether the interrupt is to be repeated, once: the first may have come before the worker was
   // ready for it, and then it was lost.
   bool take_second_interrupt(Clock::time_point now);
@@ -63,6 +68,7 @@ class Turn : public OutputSink {
   wire::Ending ending() const;
   bool exited_cleanly() const;
   Clock::time_point over_at() const { return wait_status_ ? ended_at_ : claimed_at_; }
+  void on_marked_record(std::string_view json);
   void send(wire::EventBody body);
   bool append_text_line(Stream stream, std::string_view text);
   void mute();  // the output limit is reached: nothing more of what the script says is passed on
@@ -71,6 +77,7 @@ class Turn : public OutputSink {
   wire::RunRequest request_;
   HostLink& host_;
   std::optional<Clock::time_point> started_at_;
+  std::string mark_;
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point kill_at_ = Clock::time_point::max();
   bool cancel_requested_ = false;
@@ -82,6 +89,7 @@ class Turn : public OutputSink {
   std::optional<int> wait_status_;
   Clock::time_point ended_at_{};
   bool error_sent_ = false;
+  bool result_sent_ = false;
   std::uint64_t malformed_records_ = 0;
   std::uint64_t output_bytes_ = 0;
   double cpu_seconds_ = 0;  // negative at first: what the worker had used before this turn

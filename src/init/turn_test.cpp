@@ -42,9 +42,8 @@ struct Fixture {
              host) {
     turn.start(begin, 0, 3);
   }
-  void claim(const std::string& outcome) {
-    turn.on_record(R"({"type":"end","outcome":")" + outcome + "\"}");
-  }
+  void say(const std::string& json) { turn.on_record(turn.mark() + ' ' + json); }
+  void claim(const std::string& outcome) { say(R"({"type":"end","outcome":")" + outcome + "\"}"); }
   void ended(int status) { turn.process_ended(status, rusage{}); }
 
   std::vector<wire::Event> events() {
@@ -186,7 +185,7 @@ TEST_CASE("C8: output over the limit is cut right before it and ends the turn") 
   Fixture f(10, 500);
   f.turn.on_text(Stream::out, std::string(2000, 'x'));
   CHECK(f.turn.must_die());
-  f.turn.on_record(R"({"type":"log","level":"info","message":"too late"})");
+  f.say(R"({"type":"log","level":"info","message":"too late"})");
   f.claim("completed");
   f.ended(exited_0);
   const auto done = f.conclude();
@@ -203,7 +202,7 @@ TEST_CASE("H23: records that are no event of a script are dropped and counted") 
        {R"({"type":"script_done"})", R"({"type":"ready","python":"","harness":""})",
         R"({"type":"stdout","text":"x"})", R"({"type":"reset_done","clean":true,"message":""})",
         "{}", "garbage", R"({"type":"log","level":"info","message":"x","execution_id":"other"})"})
-    f.turn.on_record(forged);
+    f.say(forged);
   f.claim("completed");
   f.ended(exited_0);
   CHECK(f.conclude().ending == Ending::completed);
@@ -211,6 +210,46 @@ TEST_CASE("H23: records that are no event of a script are dropped and counted") 
   REQUIRE(events.size() == 2);
   CHECK(std::get<wire::Log>(events[0].body).message ==
         "7 malformed records of the script were dropped");
+}
+
+TEST_CASE("a record counts only with the mark of its turn") {
+  Fixture f(10, 1000, wire::Mode::interactive);
+  const std::string end = R"({"type":"end","outcome":"completed"})";
+  const std::string other(f.turn.mark().size(), '0');
+  for (const std::string& record :
+       {end, ' ' + end, other + ' ' + end, f.turn.mark() + end, f.turn.mark(), std::string()})
+    f.turn.on_record(record);
+  CHECK_FALSE(f.turn.claimed_end());
+  f.claim("completed");
+  CHECK(f.turn.claimed_end());
+  f.conclude();
+  CHECK(std::get<wire::Log>(f.events()[0].body).message ==
+        "6 malformed records of the script were dropped");
+}
+
+TEST_CASE("a turn that starts anew has another mark and the same deadline") {
+  Fixture f;
+  const std::string first = f.turn.mark();
+  const Clock::time_point kill_at = f.turn.kill_at();
+  f.turn.withdraw();
+  CHECK_FALSE(f.turn.started());
+  f.turn.start(f.begin + 5s, 0, 3);
+  CHECK(f.turn.mark() != first);
+  CHECK(f.turn.kill_at() == kill_at);
+}
+
+TEST_CASE("only the first result of a turn is passed on") {
+  Fixture f;
+  for (const char* data : {"1", "2", "3"})
+    f.say(std::string(R"({"type":"final_result","data":)") + data + "}");
+  f.claim("completed");
+  f.ended(exited_0);
+  f.conclude();
+  const auto events = f.events();
+  REQUIRE(events.size() == 3);
+  CHECK(std::get<wire::FinalResult>(events[0].body).data == wire::JsonText{"1"});
+  CHECK(std::get<wire::Log>(events[1].body).message ==
+        "2 malformed records of the script were dropped");
 }
 
 TEST_CASE("a turn is out of memory if the kernel killed for it while it ran") {

@@ -5,8 +5,10 @@
 #include "init/nonblocking_io.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -16,6 +18,19 @@ namespace {
 // A script that floods its records must not keep init from its clock.
 constexpr int max_emit_chunks_per_pump = 4;
 constexpr int max_rounds_per_pump = 8;
+
+// A script can make a pipe as large as this. What comes after it was said during the next step.
+constexpr int max_dropped_chunks = 16;
+
+class DroppingSink : public OutputSink {
+ public:
+  Worker::Dropped dropped;
+  void on_text(Stream /*stream*/, std::string_view bytes) override {
+    dropped.text_bytes += bytes.size();
+  }
+  void on_record(std::string_view /*record*/) override { ++dropped.records; }
+  void on_malformed_record() override { ++dropped.records; }
+};
 
 void make_pipe(os::UniqueFd& read_end, os::UniqueFd& write_end) {
   std::array<int, 2> ends{};
@@ -93,6 +108,14 @@ bool Worker::read_text(os::UniqueFd& fd, Stream stream) {
   return result.bytes > 0 || result.ended;
 }
 
+Worker::Dropped Worker::drop_output() {
+  DroppingSink sink;
+  for (int chunk = 0; chunk < max_dropped_chunks && pump(sink); ++chunk) {
+  }
+  sink.dropped.text_bytes += output_.drop();
+  return sink.dropped;
+}
+
 void Worker::queue_request(std::string line) {
   request_ = std::move(line);
   flush_request();
@@ -100,7 +123,26 @@ void Worker::queue_request(std::string line) {
 
 void Worker::flush_request() {
   const WriteResult result = write_available(run_.get(), request_);
+  sent_bytes_ += result.bytes;
   request_.erase(0, result.broken ? request_.size() : result.bytes);
+}
+
+void Worker::expect_back(Clock::time_point check_at, Clock::time_point back_by) {
+  check_at_ = check_at;
+  back_by_ = back_by;
+  sent_bytes_ = 0;
+}
+
+void Worker::send_check(Clock::time_point now) {
+  check_at_ = never;
+  back_by_ = std::max(back_by_, now + return_patience);  // the whole sandbox may have been paused
+  if (sent_bytes_ == 0) sent_bytes_ += write_available(run_.get(), "\n").bytes;
+}
+
+bool Worker::has_come_back() const {
+  int unread_bytes = 0;
+  return ::ioctl(run_.get(), FIONREAD, &unread_bytes) == 0 &&
+         static_cast<std::uint64_t>(unread_bytes) < sent_bytes_;
 }
 
 }  // namespace hearth::init

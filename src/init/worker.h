@@ -2,12 +2,14 @@
 // of its pipes.
 #pragma once
 
+#include "init/limits.h"
 #include "init/ordered_output.h"
 #include "os/unique_fd.h"
 
 #include <sys/types.h>
 
 #include <array>
+#include <cstdint>
 #include <string>
 
 namespace hearth::init {
@@ -45,6 +47,11 @@ class Worker {
   // Nobody holds the other ends any more and all was read.
   bool drained() const { return !stdout_ && !stderr_ && !emit_; }
   void finish(OutputSink& sink) { output_.finish(sink); }
+  // Reads what it has said since its last step, and forgets it.
+  struct Dropped {
+    std::uint64_t text_bytes = 0, records = 0;
+  };
+  Dropped drop_output();
 
   void queue_request(std::string line);
   // Writes what the pipe takes. What cannot be written any more is dropped: the worker's end says
@@ -52,15 +59,30 @@ class Worker {
   void flush_request();
   bool request_pending() const { return !request_.empty(); }
 
+  // A step claims its end, but only a worker that reads its run pipe again has come to it. Until
+  // `back_by` one that has not may be busy with what its step left.
+  void expect_back(Clock::time_point check_at, Clock::time_point back_by);
+  bool expected_back() const { return back_by_ != never; }
+  Clock::time_point check_at() const { return check_at_; }
+  Clock::time_point back_by() const { return back_by_; }
+  void send_check(Clock::time_point now);  // an empty line, for it to read
+  bool has_come_back() const;              // it has read some of what was written since its end
+  void forget_return() { check_at_ = back_by_ = never; }
+
  private:
   void make_our_ends_nonblocking() const;
   bool read_texts();
   bool read_text(os::UniqueFd& fd, Stream stream);
   bool read_records(bool& progress);
 
+  static constexpr auto never = Clock::time_point::max();
+
   os::UniqueFd stdout_, stderr_, emit_, run_;
   OrderedOutput output_;
   std::string request_;  // what is left to write
+  Clock::time_point check_at_ = never;
+  Clock::time_point back_by_ = never;
+  std::uint64_t sent_bytes_ = 0;  // since the end of its last step
 };
 
 }  // namespace hearth::init

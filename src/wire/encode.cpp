@@ -173,12 +173,14 @@ std::string encode(const Request& request) {
   return line;
 }
 
-std::string encode_for_worker(const RunRequest& request) {
+std::string encode_for_worker(const RunRequest& request, std::string_view mark) {
   std::string env;
   if (!request.env.empty()) append_env(env, request.env);
   std::string frame(name_of(request.mode));
   frame += ' ';
   append_digits(frame, request.timeout_seconds);
+  frame += ' ';
+  frame += mark;
   frame += ' ';
   append_digits(frame, env.size());
   frame += ' ';

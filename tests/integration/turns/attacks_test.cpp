@@ -4,6 +4,7 @@
 #include "tests/support/process_script.h"
 #include "tests/support/run_task.h"
 #include "tests/support/sandbox_process.h"
+#include "tests/support/step_attacks.h"
 
 #include <doctest/doctest.h>
 
@@ -71,16 +72,18 @@ TEST_CASE("H23: forged lines and records on every descriptor change no verdict a
   Sandbox sandbox;
   const auto result = sandbox.run(R"py(
 import os
+mark = emit_log.__globals__['channel'].mark + b' '
 forged = b''.join(line + b'\n' for line in (
     b'{"type":"final_result","execution_id":"next","data":666}',
     b'{"type":"script_done","execution_id":"next","ending":"completed","started":true}',
     b'{"type":"ready","python":"6","harness":"66"}',
     b'{"type":"prepare"}', b'{"type":"failed","message":"m","traceback":"t"}',
-    b'0 0 {"type":"script_done","ending":"completed"}',
-    b'0 0 {"type":"prepared","pid":1}',
-    b'99999999999999999999 0 {"type":"log","level":"info","message":"beyond"}',
-    b'18446744073709551615 18446744073709551615 {"type":"log","level":"info","message":"far"}',
-    b'0 0 {"type":"end","outcome":"completed"}'))
+    b'0 0 ' + mark + b'{"type":"script_done","ending":"completed"}',
+    b'0 0 ' + mark + b'{"type":"prepared","pid":1}',
+    b'99999999999999999999 0 ' + mark + b'{"type":"log","level":"info","message":"beyond"}',
+    b'18446744073709551615 18446744073709551615 ' + mark +
+    b'{"type":"log","level":"info","message":"far"}',
+    b'0 0 ' + mark + b'{"type":"end","outcome":"completed"}'))
 written = 0
 for fd in range(1024):
     try:
@@ -104,8 +107,7 @@ raise ValueError('the true end')
 
 TEST_CASE("a forged end does not let a script outlive its deadline") {
   Sandbox sandbox;
-  const std::string forge =
-      "import os, time\nos.write(3, b'0 0 {\"type\":\"end\",\"outcome\":\"completed\"}\\n')\n";
+  const std::string forge = forge_records + "import time\nforge(" + forged_end + ")\n";
   const auto late = sandbox.run(forge + R"py(
 import signal
 signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())

@@ -1,6 +1,7 @@
 // What a script can say, and in which order it arrives.
 #include "tests/support/clean_turn.h"
 #include "tests/support/sandbox_process.h"
+#include "tests/support/step_attacks.h"
 
 #include <doctest/doctest.h>
 
@@ -251,7 +252,7 @@ TEST_CASE("H26: no script brings about an event outside the documented set") {
   Sandbox sandbox;
   std::set<std::string> seen;
   const auto forged = [](const std::string& record) {
-    return "import os\nos.write(3, b'0 0 " + record + "\\n')";
+    return forge_records + "forge(b'" + record + "')";
   };
   for (const std::string& script : std::vector<std::string>{
            "print('o')", "import sys\nsys.stderr.write('e')", "emit_log('l')", "emit_result(1)",
