@@ -488,6 +488,22 @@ turn = Turn()
 turn.begin()
 
 
+def note_threads(step):
+    """Remembers for each thread the step that started it. Called before the next one starts."""
+    if _thread._count() == 0:
+        return
+    for thread in threading.enumerate():
+        if thread not in (threading.main_thread(), tool_loop.thread):  # the loop's works for the step that calls it
+            vars(thread).setdefault("_hearth_step", step)
+
+
+def origin():
+    """A label for what this thread emits if an earlier step has started it, else nothing."""
+    thread = threading._active.get(threading.get_ident())  # current_thread() would make one that stays for ever
+    step = None if thread is None else vars(thread).get("_hearth_step")
+    return "" if step is None else "[thread of step %d] " % step
+
+
 def _require_channel(where):
     if channel.records is None:
         raise RuntimeError("%s: only the script's own process can emit, not one it forked" % where)
@@ -502,17 +518,19 @@ def emit_log(message, level="info"):
     """Sends a message to the log; the result is not affected."""
     if level not in LEVELS:
         raise ValueError("emit_log: level must be one of %s, not %r" % (", ".join(LEVELS), level))
-    _emit("emit_log", {"type": "log", "level": level, "message": str(message)})
+    _emit("emit_log", {"type": "log", "level": level, "message": origin() + str(message)})
 
 
 def emit_intermediate(label, data):
     """Sends a partial result at once, while the script goes on."""
-    _emit("emit_intermediate", {"type": "intermediate", "label": str(label), "data": data})
+    _emit("emit_intermediate", {"type": "intermediate", "label": origin() + str(label), "data": data})
 
 
 def emit_result(data):
     """Sends the final result and ends the script: `finally` blocks run, later statements do not."""
     _require_channel("emit_result")
+    if origin():
+        raise RuntimeError("emit_result: only the running step has a result, and an earlier one started this thread")
     payload = encode("emit_result", {"type": "final_result", "data": data})
     if turn.claim_result():
         channel.send(payload)
@@ -606,7 +624,7 @@ def show_figures(*_, **__):
         figure = pyplot.figure(number)
         image = io.BytesIO()
         figure.savefig(image, format="png", bbox_inches="tight")
-        _display({"text/plain": clip(repr(figure)), "image/png": _base64(image.getvalue())})
+        _display({"text/plain": origin() + clip(repr(figure)), "image/png": _base64(image.getvalue())})
         pyplot.close(figure)
 
 
@@ -1071,6 +1089,8 @@ class Worker:
     def run(self, request):
         """One request, up to its `end`. Returns whether another one may follow."""
         mark, *rest = request
+        if self.steps > 0:
+            attempt(note_threads, self.steps)
         turn.begin()
         channel.begin(mark)
         failure = attempt(self._execute, *rest)

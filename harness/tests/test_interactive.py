@@ -107,3 +107,34 @@ class Modes(SharedHarness):
             for _ in range(2):
                 worker.send_bytes(b"interactive 20.0 0a 0 8\nprint(1)\n\n")
                 self.assertEqual(worker.wait_end().stdout, "1\n")
+
+    def test_what_a_thread_of_an_earlier_step_emits_is_labelled(self):
+        emit = "go.release()\ndone.acquire()"
+        with self.harness.worker() as worker:
+            worker.step(
+                "import threading\ngo, done = threading.Semaphore(0), threading.Semaphore(0)\n"
+                "def work():\n    while go.acquire():\n        emit_log('m')\n        emit_intermediate('l', 1)\n"
+                "        try: emit_result(1)\n        except RuntimeError as error: print(error)\n        done.release()\n"
+                "threading.Thread(target=work, daemon=True).start()"
+            )
+            for _ in range(2):
+                turn = worker.step(emit)
+                self.assertEqual(turn.only("log")["message"], "[thread of step 1] m")
+                self.assertEqual(turn.only("intermediate")["label"], "[thread of step 1] l")
+                self.assertEqual(turn.of("final_result"), [])
+                self.assertIn("an earlier one started this thread", turn.stdout)
+
+    def test_a_thread_of_the_running_step_is_not_labelled(self):
+        thread = "import threading\nt = threading.Thread(target=emit_log, args=('m',))\nt.start()\nt.join()"
+        with self.harness.worker() as worker:
+            for _ in range(2):
+                self.assertEqual(worker.step(thread).only("log")["message"], "m")
+
+
+class AsyncTools(SharedHarness):
+    options = {"tools": {"a.py": "async def tell():\n    emit_log('m')\n"}}
+
+    def test_the_loop_of_async_tools_works_for_the_step_that_calls_it(self):
+        with self.harness.worker() as worker:
+            for _ in range(2):
+                self.assertEqual(worker.step("tell()").only("log")["message"], "m")

@@ -123,7 +123,7 @@ class Timeouts(SharedHarness):
                 "threading.Thread(target=work, daemon=True).start()"
             )
             turn = worker.step("go.set(); done.wait(); emit_log('own')")
-            self.assertEqual([event["message"] for event in turn.of("log")], ["late", "own"])
+            self.assertEqual([event["message"] for event in turn.of("log")], ["[thread of step 1] late", "own"])
 
     def test_a_signal_handler_of_the_script_cannot_disturb_the_end(self):
         script = (

@@ -130,6 +130,29 @@ TEST_CASE("a session that rests longer than its step's deadline keeps its variab
   CHECK(next.logs.empty());
 }
 
+TEST_CASE("what a thread of an earlier step emits is labelled, and it has no result") {
+  Sandbox sandbox;
+  REQUIRE(sandbox
+              .step("from concurrent.futures import ThreadPoolExecutor\n"
+                    "pool = ThreadPoolExecutor(1)\npool.submit(emit_log, 'first').result()")
+              .logs.at(0)
+              .message == "first");
+  const auto second = sandbox.step(
+      "pool.submit(emit_log, 'second').result()\n"
+      "pool.submit(emit_intermediate, 'rows', 3).result()\n"
+      "import threading\nown = threading.Thread(target=emit_log, args=('own',))\n"
+      "own.start()\nown.join()\n"
+      "print(type(pool.submit(emit_result, 1).exception()).__name__)\nemit_result(2)");
+  CHECK(second.verdict == Verdict::ok);
+  CHECK(second.stdout_text == "RuntimeError\n");
+  CHECK(second.result == wire::JsonText{"2"});
+  REQUIRE(second.logs.size() == 2);
+  CHECK(second.logs[0].message == "[thread of step 1] second");
+  CHECK(second.logs[1].message == "own");
+  REQUIRE(second.intermediates.size() == 1);
+  CHECK(second.intermediates[0].label == "[thread of step 1] rows");
+}
+
 TEST_CASE("of several results that a script forges the first is the only one") {
   for (const Mode mode : {Mode::plan, Mode::interactive}) {
     Sandbox sandbox;
