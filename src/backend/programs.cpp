@@ -1,6 +1,7 @@
 #include "backend/programs.h"
 
 #include "base/error.h"
+#include "os/trusted_path.h"
 
 #include <cstdlib>
 #include <string>
@@ -11,10 +12,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The directory that was named, if one was.
+fs::path named_place(const fs::path& named) {
+  const char* variable = std::getenv("HEARTH_LIBEXEC");
+  return variable != nullptr && *variable != '\0' ? fs::path(variable) : named;
+}
+
 // A place that somebody named is the only one: a slip must not end in programs of another version.
 std::vector<fs::path> places(const fs::path& named) {
-  const char* variable = std::getenv("HEARTH_LIBEXEC");
-  if (variable != nullptr && *variable != '\0') return {variable};
   if (!named.empty()) return {named};
   const fs::path beside = fs::read_symlink("/proc/self/exe").parent_path();
   return {beside, (beside / HEARTH_LIBEXEC_FROM_BIN).lexically_normal()};
@@ -33,9 +38,15 @@ fs::path first_with(const std::string& name, const std::vector<fs::path>& direct
 }  // namespace
 
 Programs find_programs(const fs::path& named) {
-  const fs::path directory = first_with("hearth-launcher", places(named));
-  for (const char* name : {"hearth-init", "libhearth-isolate.so", "executor_harness.py"})
+  const fs::path place = named_place(named);
+  const fs::path directory = first_with("hearth-launcher", places(place));
+  for (const char* name :
+       {"hearth-launcher", "hearth-init", "libhearth-isolate.so", "executor_harness.py"}) {
     first_with(name, {directory});
+    // Those of the running program's own installation are as good as that program.
+    const auto reason = place.empty() ? std::nullopt : os::distrust_of_program(directory / name);
+    if (reason) throw os::UntrustedPath(*reason);
+  }
   return {directory / "hearth-launcher", directory / "hearth-init",
           directory / "libhearth-isolate.so", directory / "executor_harness.py"};
 }

@@ -5,7 +5,7 @@
 #include "builder/workshop.h"
 #include "os/durable_files.h"
 #include "os/file_lock.h"
-#include "os/read_file.h"
+#include "os/trusted_path.h"
 
 #include <system_error>
 
@@ -30,27 +30,38 @@ Environment environment_at(const fs::path& place, const BuildPlan& plan, const P
 std::optional<Manifest> manifest_at(const fs::path& place, const BuildPlan& plan) {
   std::error_code failed;
   if (!fs::exists(place / "manifest", failed)) return std::nullopt;
-  auto manifest = parse_manifest(os::read_file(place / "manifest", most_manifest_bytes));
+  auto manifest = parse_manifest(os::read_trusted_file(place / "manifest", most_manifest_bytes));
   const bool is_whole = manifest && manifest->checksum == plan.checksum &&
                         fs::is_directory(place / "tools", failed) &&
                         (plan.packages.empty() || fs::is_directory(place / "packages", failed));
-  return is_whole ? manifest : std::nullopt;
+  if (!is_whole) return std::nullopt;
+  os::require_trusted_files(place / "tools");
+  if (!plan.packages.empty()) os::require_trusted_files(place / "packages");
+  return manifest;
+}
+
+Manifest manifest_of(const BuildPlan& plan, const Python& python) {
+  return {.checksum = plan.checksum,
+          .python = python,
+          .python_file = identity_of(python.executable).value_or(FileIdentity{}),
+          .packages = plan.packages};
 }
 
 void write_manifest(const fs::path& place, const BuildPlan& plan, const Python& python) {
-  os::replace_file(
-      place / "manifest",
-      print_manifest({.checksum = plan.checksum,
-                      .python = python,
-                      .python_file = identity_of(python.executable).value_or(FileIdentity{}),
-                      .packages = plan.packages}),
-      0644);
+  os::replace_file(place / "manifest", print_manifest(manifest_of(plan, python)), 0644);
 }
 
-// The interpreter that was used, if it still is what it was; else what there is now.
+// pip leaves out a directory that is not there, and says so.
+void require_trusted_wheels(const fs::path& directory) {
+  std::error_code failed;
+  if (fs::exists(directory, failed)) os::require_trusted_files(directory);
+}
+
+// The interpreter that was used, if it is found again and still is what it was; else what there is
+// now. A manifest's word alone is never executed.
 Python current_python(const std::optional<Manifest>& manifest, const BuildPlan& plan,
                       const BuildOptions& options) {
-  if (manifest) {
+  if (manifest && is_python_of(options.python_directories, manifest->python.executable)) {
     const auto python = ask_python(manifest->python.executable);
     if (python && python->abi == manifest->python.abi &&
         is_version(python->version, plan.python_version))
@@ -63,23 +74,22 @@ Python current_python(const std::optional<Manifest>& manifest, const BuildPlan& 
 
 fs::path prepare_environments(const BuildOptions& options) {
   const fs::path environments = environments_of(options);
-  std::error_code failed;
-  fs::create_directories(options.state_dir, failed);
-  if (failed) throw OsError("create " + options.state_dir.string(), failed.value());
-  if (!fs::is_directory(environments, failed)) {
-    try {
-      os::make_directory(environments, 0755);
-    } catch (const OsError& error) {
-      if (error.code != EEXIST) throw;
-    }
-  }
+  os::make_trusted_directory(options.state_dir, 0755);
+  os::make_trusted_directory(environments, 0755);
   return environments;
+}
+
+fs::path prepare_locks(const BuildOptions& options) {
+  fs::path locks = options.state_dir / "locks";
+  os::make_private_directory(locks);
+  return locks;
 }
 
 std::optional<Environment> find_environment(const BuildPlan& plan, const BuildOptions& options) {
   const fs::path place = environments_of(options) / plan.checksum;
   const auto manifest = manifest_at(place, plan);
-  if (!manifest || identity_of(manifest->python.executable) != manifest->python_file)
+  if (!manifest || identity_of(manifest->python.executable) != manifest->python_file ||
+      !is_python_of(options.python_directories, manifest->python.executable))
     return std::nullopt;
   return environment_at(place, plan, manifest->python);
 }
@@ -88,7 +98,8 @@ Environment build_environment(const BuildPlan& plan, const BuildOptions& options
                               const std::stop_token& stop, const BuildLog::OnLine& on_line) {
   const fs::path environments = prepare_environments(options);
   const fs::path place = environments / plan.checksum;
-  const auto lock = os::FileLock::acquire(environments / (".lock-" + plan.checksum), stop);
+  const auto lock =
+      os::FileLock::acquire(prepare_locks(options) / ("build-" + plan.checksum), stop);
   if (!lock) throw BuildStopped();
   // Another process may have built it while this one waited.
   if (auto found = find_environment(plan, options)) return std::move(*found);
@@ -96,9 +107,11 @@ Environment build_environment(const BuildPlan& plan, const BuildOptions& options
   const auto manifest = manifest_at(place, plan);
   const Python python = current_python(manifest, plan, options);
   if (manifest && manifest->python.abi == python.abi) {
-    write_manifest(place, plan, python);  // packages fit: only the interpreter's file is another
+    // Packages fit: only the interpreter's file is another, or it is found by a version manager.
+    if (*manifest != manifest_of(plan, python)) write_manifest(place, plan, python);
     return environment_at(place, plan, python);
   }
+  for (const fs::path& directory : options.pip.find_links) require_trusted_wheels(directory);
   remove_left_workshops(environments);
   const Workshop workshop(environments);
   const fs::path fresh = workshop.path() / "environment";

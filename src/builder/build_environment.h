@@ -29,11 +29,15 @@ struct BuildStopped : Error {
   BuildStopped() : Error("the build was stopped") {}
 };
 
+// All of these throw os::UntrustedPath when another user could have written what they find.
+
 // The directory of all environments, made if there is none. OsError.
 std::filesystem::path prepare_environments(const BuildOptions& options);
+// The directory of their locks, which no other user can open. OsError.
+std::filesystem::path prepare_locks(const BuildOptions& options);
 
-// A whole environment whose interpreter nobody has touched since; runs nothing. Nothing when there
-// is none, or when more than a look is needed.
+// A whole environment whose interpreter is unchanged and still in one of the directories; runs
+// nothing. Nothing when there is none, or when more than a look is needed.
 std::optional<Environment> find_environment(const BuildPlan& plan, const BuildOptions& options);
 
 // PythonNotFound, BuildError, BuildStopped; OsError with the path when the state directory cannot

@@ -2,7 +2,7 @@
 
 #include "builder/manifest.h"
 #include "builder/workshop.h"
-#include "os/read_file.h"
+#include "os/trusted_path.h"
 
 #include <chrono>
 #include <system_error>
@@ -15,8 +15,8 @@ using Kind = os::FileLock::Kind;
 
 constexpr std::size_t most_manifest_bytes = 1'048'576;
 
-fs::path use_lock_of(const fs::path& environments, const std::string& checksum) {
-  return environments / (".lock-use-" + checksum);
+fs::path use_lock_of(const BuildOptions& options, const std::string& checksum) {
+  return prepare_locks(options) / ("use-" + checksum);
 }
 
 std::uint64_t size_of(const fs::path& tree) {
@@ -36,8 +36,8 @@ std::int64_t changed_at(const fs::path& file) {
   return std::chrono::duration_cast<std::chrono::seconds>(since).count();
 }
 
-bool is_in_use(const fs::path& environments, const std::string& checksum) {
-  return !os::FileLock::try_acquire(use_lock_of(environments, checksum)).has_value();
+bool is_in_use(const BuildOptions& options, const std::string& checksum) {
+  return !os::FileLock::try_acquire(use_lock_of(options, checksum)).has_value();
 }
 
 // A name as long as a checksum with a manifest in it.
@@ -47,7 +47,15 @@ std::vector<fs::path> environments_in(const fs::path& environments) {
   for (const fs::directory_entry& entry : fs::directory_iterator(environments, none))
     if (!entry.path().filename().string().starts_with('.') && fs::exists(entry.path() / "manifest"))
       found.push_back(entry.path());
+  if (!none) os::require_trusted(environments);
   return found;
+}
+
+// Earlier versions had their locks beside the environments, where any user could hold them.
+void remove_old_locks(const fs::path& environments) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(environments, ignored))
+    if (entry.path().filename().string().starts_with(".lock-")) fs::remove(entry.path(), ignored);
 }
 
 // Out of everybody's sight first: half of one is never found.
@@ -61,8 +69,8 @@ void remove_environment(const fs::path& environments, const fs::path& place) {
 std::optional<os::FileLock> use_environment(const BuildOptions& options,
                                             const std::string& checksum,
                                             const std::stop_token& stop) {
-  const fs::path environments = prepare_environments(options);
-  return os::FileLock::acquire(use_lock_of(environments, checksum), stop, Kind::shared);
+  prepare_environments(options);
+  return os::FileLock::acquire(use_lock_of(options, checksum), stop, Kind::shared);
 }
 
 std::vector<Built> list_environments(const BuildOptions& options,
@@ -71,7 +79,8 @@ std::vector<Built> list_environments(const BuildOptions& options,
   std::vector<Built> list;
   for (const fs::path& place : environments_in(environments)) {
     const std::string checksum = place.filename();
-    const auto manifest = parse_manifest(os::read_file(place / "manifest", most_manifest_bytes));
+    const auto manifest =
+        parse_manifest(os::read_trusted_file(place / "manifest", most_manifest_bytes));
     if (!manifest) continue;  // none of ours
     list.push_back({.name = place,
                     .sandbox = {},
@@ -79,7 +88,7 @@ std::vector<Built> list_environments(const BuildOptions& options,
                     .size_bytes = size_of(place),
                     .created = changed_at(place / "manifest"),
                     .is_wanted = wanted.contains(checksum),
-                    .is_in_use = is_in_use(environments, checksum)});
+                    .is_in_use = is_in_use(options, checksum)});
   }
   return list;
 }
@@ -88,10 +97,12 @@ std::vector<std::string> prune_environments(const BuildOptions& options,
                                             const std::set<std::string>& wanted) {
   const fs::path environments = options.state_dir / "environments";
   std::vector<std::string> removed;
-  for (const fs::path& place : environments_in(environments)) {
+  const std::vector<fs::path> places = environments_in(environments);
+  remove_old_locks(environments);
+  for (const fs::path& place : places) {
     const std::string checksum = place.filename();
     if (wanted.contains(checksum)) continue;
-    const auto unused = os::FileLock::try_acquire(use_lock_of(environments, checksum));
+    const auto unused = os::FileLock::try_acquire(use_lock_of(options, checksum));
     if (!unused) continue;
     remove_environment(environments, place);
     removed.push_back(place);

@@ -1,6 +1,7 @@
 #include "builder/find_python.h"
 
 #include "os/run_program.h"
+#include "os/trusted_path.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,12 +22,17 @@ print(sys.version.split()[0])
 print(EXTENSION_SUFFIXES[0])
 )";
 
-std::string message_of(std::string_view wanted, const std::vector<std::string>& existing) {
+std::string joined(const std::vector<std::string>& parts, const char* separator) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
+  return text;
+}
+
+std::string message_of(std::string_view wanted, const std::vector<std::string>& existing,
+                       const std::vector<std::string>& passed_over) {
   std::string text = "there is no Python " + std::string(wanted) + " on this machine; ";
-  if (existing.empty()) return text + "there is no Python 3 at all";
-  text += "there are ";
-  for (std::size_t index = 0; index < existing.size(); ++index)
-    text += (index > 0 ? ", " : "") + existing[index];
+  text += existing.empty() ? "there is no Python 3 at all" : "there are " + joined(existing, ", ");
+  if (!passed_over.empty()) text += "; not run as root: " + joined(passed_over, "; ");
   return text;
 }
 
@@ -42,18 +48,20 @@ bool is_ordinary(const Python& python) {
   return after != std::string::npos && python.abi[after] == '-';
 }
 
+bool is_python_name(const std::string& name) {
+  return name == "python" || name == "python3" ||
+         (name.starts_with("python3.") && name.size() > 8 &&
+          std::all_of(name.begin() + 8, name.end(),
+                      [](char c) { return is_digit(c) || c == 't'; }));
+}
+
 // Every program in `directory` that may be a Python 3 by its name, each once.
 std::vector<fs::path> programs_in(const fs::path& directory) {
   std::vector<fs::path> programs;
   std::error_code failed;
   for (fs::directory_iterator entry(directory, failed), end; entry != end && !failed;
        entry.increment(failed)) {
-    const std::string name = entry->path().filename();
-    const bool may_be =
-        name == "python" || name == "python3" ||
-        (name.starts_with("python3.") && name.size() > 8 &&
-         std::all_of(name.begin() + 8, name.end(), [](char c) { return is_digit(c) || c == 't'; }));
-    if (may_be) programs.push_back(entry->path());
+    if (is_python_name(entry->path().filename())) programs.push_back(entry->path());
   }
   std::sort(programs.rbegin(), programs.rend());  // python3.11 before python3 before python
   return programs;
@@ -82,6 +90,10 @@ class Census {
     // Some version managers have one program behind every name, which looks at how it was called.
     if (!real.filename().string().starts_with("python")) real = program;
     if (!asked_.insert(std::move(real)).second) return;
+    if (const auto reason = os::distrust_of_program(program)) {
+      passed_over_.push_back(program.string() + " (" + reason->what() + ')');
+      return;
+    }
     std::optional<Python> python = ask_python(program);
     if (!python) return;
     asked_.insert(python->executable);
@@ -89,10 +101,12 @@ class Census {
       found_.push_back(std::move(*python));
   }
   const std::vector<Python>& found() const { return found_; }
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
 
  private:
   std::set<fs::path> asked_;
   std::vector<Python> found_;
+  std::vector<std::string> passed_over_;
 };
 
 std::string minor_of(std::string_view version) {
@@ -102,8 +116,9 @@ std::string minor_of(std::string_view version) {
 
 }  // namespace
 
-PythonNotFound::PythonNotFound(std::string_view version, std::vector<std::string> found)
-    : Error(message_of(version, found)), wanted(version), existing(std::move(found)) {}
+PythonNotFound::PythonNotFound(std::string_view version, std::vector<std::string> found,
+                               const std::vector<std::string>& passed_over)
+    : Error(message_of(version, found, passed_over)), wanted(version), existing(std::move(found)) {}
 
 std::vector<fs::path> usual_python_directories() {
   std::vector<fs::path> directories;
@@ -120,6 +135,7 @@ std::vector<fs::path> usual_python_directories() {
 }
 
 std::optional<Python> ask_python(const fs::path& program) {
+  if (os::distrust_of_program(program)) return std::nullopt;
   os::ProgramResult result;
   try {
     result = os::run_program({.program = program,
@@ -137,8 +153,27 @@ std::optional<Python> ask_python(const fs::path& program) {
   std::getline(answer, python.abi);
   std::error_code failed;
   python.executable = fs::canonical(executable, failed);
-  if (failed || python.version.empty()) return std::nullopt;
+  if (failed || python.version.empty() || os::distrust_of_program(python.executable))
+    return std::nullopt;
   return python;
+}
+
+bool is_python_of(const std::vector<fs::path>& directories, const fs::path& executable) {
+  if (os::distrust_of_program(executable)) return false;
+  const auto leads_to_it = [&](const fs::path& program) {
+    std::error_code failed;
+    return fs::canonical(program, failed) == executable && !failed &&
+           !os::distrust_of_program(program);
+  };
+  // Most often it has its own name there, and no directory must be read.
+  const fs::path name = executable.filename();
+  for (const fs::path& directory : directories)
+    if (is_python_name(name) && leads_to_it(directory / name)) return true;
+  for (const fs::path& directory : directories) {
+    const std::vector<fs::path> programs = programs_in(directory);
+    if (std::any_of(programs.begin(), programs.end(), leads_to_it)) return true;
+  }
+  return false;
 }
 
 bool is_version(std::string_view version, std::string_view wanted) {
@@ -171,7 +206,7 @@ Python find_python(std::string_view wanted, const std::vector<fs::path>& directo
   for (const Python& python : census.found())
     existing.push_back(python.version + " (" + python.executable.string() + ')');
   std::sort(existing.begin(), existing.end());
-  throw PythonNotFound(wanted, std::move(existing));
+  throw PythonNotFound(wanted, std::move(existing), census.passed_over());
 }
 
 }  // namespace hearth::builder

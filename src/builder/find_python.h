@@ -1,6 +1,7 @@
 // builder/find_python.h: the interpreter of the version a blueprint asks for, among those that this
 // machine has. What a program is called proves nothing (it may be a version manager's shim), so
-// each is run and asked.
+// each is run and asked. As root, only programs that no other user could have written or exchanged
+// are run (os/trusted_path.h): $PATH may hold anything.
 #pragma once
 
 #include "base/error.h"
@@ -21,7 +22,9 @@ struct Python {
 };
 
 struct PythonNotFound : Error {
-  PythonNotFound(std::string_view version, std::vector<std::string> found);
+  // `passed_over`: what was not run, each with the reason.
+  PythonNotFound(std::string_view version, std::vector<std::string> found,
+                 const std::vector<std::string>& passed_over = {});
   std::string wanted;
   std::vector<std::string> existing;  // `3.11.2 (/usr/bin/python3.11)`, sorted
 };
@@ -30,8 +33,12 @@ struct PythonNotFound : Error {
 // ~/.pyenv/versions/*/bin, /opt/python*/bin.
 std::vector<std::filesystem::path> usual_python_directories();
 
-// Nothing when it is no Python 3, cannot be run or does not answer.
+// Nothing when it is no Python 3, cannot be run, does not answer or is not trusted.
 std::optional<Python> ask_python(const std::filesystem::path& program);
+
+// True if a program in one of `directories` is `executable`, a canonical path. Runs nothing.
+bool is_python_of(const std::vector<std::filesystem::path>& directories,
+                  const std::filesystem::path& executable);
 
 // `3.11` is any 3.11.x, `3.11.4` only that.
 bool is_version(std::string_view version, std::string_view wanted);

@@ -5,6 +5,7 @@
 #include "builder/tar_archive.h"
 #include "docker/container_spec.h"
 #include "os/read_file.h"
+#include "os/trusted_path.h"
 #include "registry/digest.h"
 
 #include <boost/json.hpp>
@@ -130,6 +131,7 @@ std::vector<fs::path> files_in(const fs::path& directory) {
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, failed))
     if (entry.is_regular_file()) files.push_back(entry.path());
   if (failed) throw OsError("read the wheels in " + directory.string(), failed.value());
+  os::require_trusted_files(directory);
   std::sort(files.begin(), files.end());
   return files;
 }

@@ -82,7 +82,8 @@ TEST_CASE("an unchanged environment is used at once: nothing runs, nothing is wr
   const auto manifest = identity_of(fixture.place() / "manifest");
   const auto tree = identity_of(fixture.place());
   fs::remove_all(fixture.wheels());
-  fixture.options.build.python_directories.clear();
+  fixture.options.build.python_directories = {fixture.root.path()};
+  fs::create_symlink(first.python, fixture.root.path() / "python");
   fixture.progress.clear();
 
   CHECK(fixture.ensure() == first);

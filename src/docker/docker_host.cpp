@@ -5,7 +5,7 @@
 #include "docker/container_spec.h"
 #include "docker/json_path.h"
 #include "os/durable_files.h"
-#include "os/read_file.h"
+#include "os/trusted_path.h"
 #include "seccomp/engine_profile.h"
 
 #include <boost/json.hpp>
@@ -34,8 +34,8 @@ std::string label_filter(const std::string& label) {
 std::string owner_of(const fs::path& directory) {
   const fs::path file = directory / "owner";
   std::error_code failed;
-  fs::create_directories(directory, failed);
-  if (failed) throw OsError("create " + directory.string(), failed.value());
+  os::make_trusted_directory(directory.parent_path(), 0755);
+  os::make_private_directory(directory);
   if (!fs::exists(file)) {
     // Whole or not at all, and the first one's for all.
     const fs::path fresh = directory / ("owner-" + random_id());
@@ -45,7 +45,7 @@ std::string owner_of(const fs::path& directory) {
     fs::remove(fresh, failed);
     if (!is_there) throw OsError(error);
   }
-  std::string owner = os::read_file(file, id_digits);
+  std::string owner = os::read_trusted_file(file, id_digits);
   if (owner.size() != id_digits || owner.find_first_not_of("0123456789abcdef") != std::string::npos)
     throw Error(file.string() + " does not name an installation: remove it to get a new name");
   return owner;

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "blueprint/json_text.h"
 #include "os/run_program.h"
+#include "os/trusted_path.h"
 
 #include <openssl/evp.h>
 #include <boost/json/value.hpp>
@@ -109,9 +110,15 @@ PythonVersion python_version_of(const std::string& text) {
 std::vector<ToolProblem> compile_problems(std::span<const CompileJob> jobs,
                                           const std::string& python) {
   if (jobs.empty()) return {};
+  const bool is_name = python.find('/') == std::string::npos;
+  const auto program = is_name ? os::find_program(python) : std::filesystem::path(python);
+  if (!program) {
+    warn_unchecked(jobs.size(), python);
+    return {};
+  }
   os::ProgramResult result;
   try {
-    result = os::run_program({.program = python,
+    result = os::run_program({.program = *program,
                               .arguments = {"-I", "-S", "-B", "-c", checker},
                               .input = request_for(jobs),
                               .max_output_bytes = 16'777'216,

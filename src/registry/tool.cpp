@@ -1,7 +1,7 @@
 #include "registry/tool.h"
 
 #include "blueprint/problem.h"
-#include "os/read_file.h"
+#include "os/trusted_path.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ std::string joined(const std::vector<ToolProblem>& problems) {
 }  // namespace
 
 Tool tool_from_file(blueprint::ToolConfig config, const std::filesystem::path& file) {
-  std::string source = os::read_file(file, most_source_bytes);
+  std::string source = os::read_trusted_file(file, most_source_bytes);
   return {std::move(config), std::move(source), file.string()};
 }
 

@@ -22,7 +22,8 @@ struct Tool {
 
 inline constexpr std::size_t most_source_bytes = 1'048'576;
 
-// OsError when the file cannot be read, Error when it is larger than any tool should be.
+// OsError when the file cannot be read, os::UntrustedPath when another user could have written it,
+// Error when it is larger than any tool should be.
 Tool tool_from_file(blueprint::ToolConfig config, const std::filesystem::path& file);
 
 struct ToolProblem {

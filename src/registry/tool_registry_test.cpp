@@ -1,5 +1,8 @@
 #include "registry/tool_registry.h"
 
+#include "os/trusted_path.h"
+#include "tests/support/temporary_directory.h"
+
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -62,13 +65,13 @@ TEST_CASE("a sandbox is registered once, and only when it is valid") {
 }
 
 TEST_CASE("a tool comes from a file or from text, with what is said about it") {
-  const auto path = std::filesystem::temp_directory_path() / "hearth_registry_test_tool.py";
+  const test::TemporaryDirectory folder;
+  const auto path = folder.path() / "tool.py";
   std::ofstream(path) << "def greet():\n    return 'hello'\n";
   ToolRegistry registry = with_sandboxes({"a", "b"});
   registry.register_tool(
       tool_from_file({.name = "greet", .sandboxes = {"a"}, .packages = {"httpx"}}, path));
   registry.register_tool(text_tool("add", "def add(a, b): return a + b\n", {"b", "a"}));
-  std::filesystem::remove(path);
 
   const std::vector<const Tool*> tools = registry.tools_of("a");
   REQUIRE(tools.size() == 2);
@@ -80,10 +83,13 @@ TEST_CASE("a tool comes from a file or from text, with what is said about it") {
   CHECK(registry.packages_of("a") == std::vector<std::string>{"httpx"});
   CHECK(registry.packages_of("b").empty());
   CHECK_THROWS_AS(tool_from_file({.name = "x"}, "/no/such/tool.py"), OsError);
+  std::filesystem::permissions(path, std::filesystem::perms::all);
+  CHECK_THROWS_AS(tool_from_file({.name = "x"}, path), os::UntrustedPath);
 }
 
 TEST_CASE("a tool that does not compile is refused with file and line") {
-  const auto path = std::filesystem::temp_directory_path() / "hearth_registry_broken_tool.py";
+  const test::TemporaryDirectory folder;
+  const auto path = folder.path() / "broken.py";
   std::ofstream(path) << "x = 1\ndef broken(:\n    pass\n";
   ToolRegistry registry = with_sandboxes({"a"});
   const auto problems = problems_of_registering(
@@ -91,7 +97,6 @@ TEST_CASE("a tool that does not compile is refused with file and line") {
       {text_tool("good", "y = 1\n"), tool_from_file({.name = "broken", .sandboxes = {"a"}}, path),
        text_tool("unfinished", "def f():\n\n\n  return (1 +\n"),
        text_tool("nul", std::string("x = '\0'\n", 8))});
-  std::filesystem::remove(path);
 
   REQUIRE(problems.size() == 3);
   CHECK(problems[0].file == path.string());
