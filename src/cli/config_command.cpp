@@ -29,7 +29,8 @@ constexpr std::size_t most_printed = 100;
 constexpr const char* check_details =
     R"(Reads FILE, or else $HEARTH_CONFIG, ./hearth.toml or /etc/hearth/hearth.toml. A value on
 the command line (--set) wins over one in the environment (HEARTH_LOG_LEVEL), that over the
-file, that over the default. Tools are compiled, not run; secrets are not read.
+file, that over the default. Tools are compiled, not run; secrets are not read. A ./hearth.toml that
+was not named may not reach outside of its directory, nor pass variables of the environment on.
 
 Exit code: 0 valid, 2 not valid (every problem on stderr, with file, line and column).)";
 

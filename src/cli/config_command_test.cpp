@@ -3,6 +3,7 @@
 #include "blueprint/json_text.h"
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
+#include "tests/support/temporary_directory.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -17,22 +18,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A folder with a configuration, gone when the test is over.
+// A folder with a configuration.
 class Folder {
  public:
-  Folder() : path_(fs::temp_directory_path() / ("hearth-cli-test-" + std::to_string(::getpid()))) {
-    fs::create_directories(path_);
-  }
-  Folder(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-
   fs::path write(const std::string& name, const std::string& content) const {
-    std::ofstream(path_ / name) << content;
-    return path_ / name;
+    directory_.write(name, content);
+    return directory_.path() / name;
   }
 
  private:
-  fs::path path_;
+  test::TemporaryDirectory directory_;
 };
 
 struct Outcome {

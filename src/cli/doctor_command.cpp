@@ -64,7 +64,7 @@ Task<std::string> describe_engine(docker::EngineAddress address) {
 // Empty where no configuration says so.
 std::string configured_engine(const settings::Environment& environment) {
   try {
-    const std::filesystem::path file = settings::find_settings_file({}, environment);
+    const settings::SettingsFile file = settings::find_settings_file({}, environment);
     return settings::load_settings(settings::read_settings_input(file, environment, {}))
         .settings.docker.host;
   } catch (const Error&) {

@@ -7,6 +7,7 @@
 #include "docker/engine_error.h"
 #include "native/native_source.h"
 #include "os/read_file.h"
+#include "os/trusted_path.h"
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/error.hpp>
@@ -29,7 +30,7 @@ int complain(const std::string& message, int code) {
 }
 
 std::string secret_in(const std::filesystem::path& file, const std::string& name) try {
-  std::string value = os::read_file(file, most_secret_bytes);
+  std::string value = os::read_trusted_file(file, most_secret_bytes);
   while (value.ends_with('\n')) value.pop_back();
   return value;
 } catch (const Error& error) {

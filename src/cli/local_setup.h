@@ -18,7 +18,7 @@ builder::NativeBuilderOptions builder_options(const settings::Settings& settings
                                               const settings::Environment& environment);
 
 // Of the secrets a blueprint and its tools name, those that the configuration gives a source or
-// that are in the environment. Throws OsError if a secret's file cannot be read.
+// that are in the environment. Throws Error if a secret's file cannot be read or is not trusted.
 std::map<std::string, std::string> secret_values(const RunPlan& plan,
                                                  const settings::Environment& environment);
 

@@ -1,5 +1,7 @@
 #include "cli/prompt.h"
 
+#include "os/trusted_path.h"
+
 #include <editline/readline.h>
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
@@ -81,15 +83,20 @@ Prompt::Prompt(std::filesystem::path history)
   // the line editor then meets as a null byte that means nothing. Without such a key it stays
   // Ctrl-D.
   end_key_ = exchange_end_key(_POSIX_VDISABLE);
+  if (os::distrust_of(history_)) history_.clear();
   ::using_history();
-  ::read_history(history_.c_str());
+  if (!history_.empty()) ::read_history(history_.c_str());
 }
 
 Prompt::~Prompt() {
   if (!on_terminal_) return;
   exchange_end_key(end_key_);
-  std::error_code ignored;
-  std::filesystem::create_directories(history_.parent_path(), ignored);
+  if (history_.empty()) return;
+  try {
+    os::make_trusted_directory(history_.parent_path(), 0755);
+  } catch (const Error&) {
+    return;  // a history is not worth a complaint
+  }
   ::stifle_history(most_kept_lines);
   // Scripts may hold what only their author should read.
   const mode_t before = ::umask(0077);

@@ -33,7 +33,8 @@ namespace {
 constexpr const char* run_details =
     R"(Each FILE runs in a sandbox of its own; - is standard input, and so is no FILE at all. The
 sandbox is the blueprint `default` of the configuration (--config, $HEARTH_CONFIG, ./hearth.toml,
-/etc/hearth/hearth.toml), or a plain one when there is no configuration.
+/etc/hearth/hearth.toml), or a plain one when there is no configuration. A ./hearth.toml that was
+not named may not reach outside of its directory, nor pass variables of the environment on.
 
 Exit code: 0 ok, 1 the script failed, 2 bad usage or configuration, 3 sandboxes cannot be made on
 this machine (`hearth doctor` says why), 124 time-out, 130 interrupted, 137 killed for its memory,

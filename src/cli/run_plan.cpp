@@ -28,7 +28,7 @@ settings::LoadedSettings load(const RunOptions& options, const settings::Environ
                               const std::vector<std::string>& pythons) {
   std::optional<fs::path> named;
   if (options.config) named = *options.config;
-  fs::path file;
+  settings::SettingsFile file;
   try {
     file = settings::find_settings_file(named, environment);
   } catch (const Error&) {

@@ -1,7 +1,8 @@
 #include "settings/load.h"
 
 #include "blueprint/decode.h"
-#include "os/read_file.h"
+#include "os/trusted_path.h"
+#include "settings/found_configuration.h"
 #include "settings/settings_fields.h"
 
 #include <algorithm>
@@ -47,6 +48,14 @@ void append_new(Problems& problems, Problems more) {
            std::tie(right.line, right.column, right.key, right.message);
   });
   throw SettingsError(std::move(diagnostics));
+}
+
+// A value from the environment or the command line is its user's own.
+Problems without_overridden(Problems problems, const Origins& origins) {
+  std::erase_if(problems, [&](const Problem& problem) {
+    return origins.contains(problem.field.substr(0, problem.field.find('[')));
+  });
+  return problems;
 }
 
 void resolve_paths(Settings& settings, const fs::path& folder) {
@@ -99,29 +108,35 @@ LoadedSettings load_settings(SettingsInput input) {
 
   for (blueprint::SandboxConfig& config : loaded.settings.sandboxes)
     config = blueprint::validated(std::move(config));
-  resolve_paths(loaded.settings, fs::absolute(input.file).parent_path());
+  const fs::path folder = fs::absolute(input.file).parent_path();
+  resolve_paths(loaded.settings, folder);
+  if (!input.was_named)
+    problems = without_overridden(problems_of_found_configuration(loaded.settings, folder),
+                                  loaded.origins);
+  if (!problems.empty()) throw_sorted({}, problems, loaded);
   return loaded;
 }
 
-fs::path find_settings_file(const std::optional<fs::path>& named, const Environment& environment) {
-  if (named) return *named;
+SettingsFile find_settings_file(const std::optional<fs::path>& named,
+                                const Environment& environment) {
+  if (named) return {*named};
   const auto variable = environment.find("HEARTH_CONFIG");
-  if (variable != environment.end() && !variable->second.empty()) return variable->second;
-  for (const char* candidate : {"hearth.toml", "/etc/hearth/hearth.toml"}) {
-    std::error_code ignored;
-    if (fs::exists(candidate, ignored)) return candidate;
-  }
+  if (variable != environment.end() && !variable->second.empty()) return {variable->second};
+  std::error_code ignored;
+  if (fs::exists("hearth.toml", ignored)) return {.path = "hearth.toml", .was_named = false};
+  if (fs::exists("/etc/hearth/hearth.toml", ignored)) return {"/etc/hearth/hearth.toml"};
   throw Error(
       "no configuration: name a file, set HEARTH_CONFIG, or write ./hearth.toml or "
       "/etc/hearth/hearth.toml (hearth.example.toml is one to start with)");
 }
 
-SettingsInput read_settings_input(const fs::path& file, Environment environment,
+SettingsInput read_settings_input(const SettingsFile& file, Environment environment,
                                   std::vector<CommandLineSetting> command_line) {
-  return {.file = file,
-          .text = os::read_file(file, most_settings_bytes),
+  return {.file = file.path,
+          .text = os::read_trusted_file(file.path, most_settings_bytes),
           .environment = std::move(environment),
-          .command_line = std::move(command_line)};
+          .command_line = std::move(command_line),
+          .was_named = file.was_named};
 }
 
 }  // namespace hearth::settings

@@ -20,6 +20,7 @@ struct SettingsInput {
   std::string text{};
   Environment environment{};
   std::vector<CommandLineSetting> command_line{};
+  bool was_named = true;  // false: found in the current directory, see found_configuration.h
 };
 
 struct LoadedSettings {
@@ -39,13 +40,19 @@ LoadedSettings load_settings(SettingsInput input);
 // The largest hearth.toml that is read.
 inline constexpr std::size_t most_settings_bytes = 16'777'216;
 
+struct SettingsFile {
+  std::filesystem::path path{};
+  bool was_named = true;  // or is the machine's; false: it stands in the current directory
+};
+
 // The file that was named, else $HEARTH_CONFIG, ./hearth.toml or /etc/hearth/hearth.toml: the first
 // that exists (a named one need not). Error, listing where it looked, when there is none.
-std::filesystem::path find_settings_file(const std::optional<std::filesystem::path>& named,
-                                         const Environment& environment);
+SettingsFile find_settings_file(const std::optional<std::filesystem::path>& named,
+                                const Environment& environment);
 
-// Reads the file; OsError when it cannot.
-SettingsInput read_settings_input(const std::filesystem::path& file, Environment environment,
+// Reads the file; OsError when it cannot, os::UntrustedPath when another user could have written
+// it.
+SettingsInput read_settings_input(const SettingsFile& file, Environment environment,
                                   std::vector<CommandLineSetting> command_line);
 
 }  // namespace hearth::settings

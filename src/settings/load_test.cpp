@@ -1,5 +1,7 @@
 #include "settings/load.h"
 
+#include "tests/support/temporary_directory.h"
+
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -310,17 +312,19 @@ TEST_CASE("an index is a URL, a directory has a name, a build ends within a day"
 }
 
 TEST_CASE("the configuration is the named one, else $HEARTH_CONFIG, else the usual places") {
-  CHECK(find_settings_file("x.toml", {{"HEARTH_CONFIG", "y.toml"}}) == "x.toml");
-  CHECK(find_settings_file(std::nullopt, {{"HEARTH_CONFIG", "y.toml"}}) == "y.toml");
-  const auto folder = std::filesystem::temp_directory_path() / "hearth-find-settings-test";
+  const SettingsFile named = find_settings_file("x.toml", {{"HEARTH_CONFIG", "y.toml"}});
+  CHECK((named.path == "x.toml" && named.was_named));
+  const SettingsFile set = find_settings_file(std::nullopt, {{"HEARTH_CONFIG", "y.toml"}});
+  CHECK((set.path == "y.toml" && set.was_named));
+  const test::TemporaryDirectory folder;
   const auto before = std::filesystem::current_path();
-  std::filesystem::create_directories(folder);
-  std::filesystem::current_path(folder);
+  std::filesystem::current_path(folder.path());
   if (!std::filesystem::exists("/etc/hearth/hearth.toml"))
     CHECK_THROWS_AS(find_settings_file(std::nullopt, {}), Error);
   std::ofstream("hearth.toml") << "";
-  CHECK(find_settings_file(std::nullopt, {}) == "hearth.toml");
-  CHECK(read_settings_input("hearth.toml", {}, {}).text.empty());
+  const SettingsFile found = find_settings_file(std::nullopt, {});
+  CHECK((found.path == "hearth.toml" && !found.was_named));
+  CHECK_FALSE(read_settings_input(found, {}, {}).was_named);
+  CHECK(read_settings_input({"hearth.toml"}, {}, {}).text.empty());
   std::filesystem::current_path(before);
-  std::filesystem::remove_all(folder);
 }

@@ -1,0 +1,115 @@
+#include "settings/found_configuration.h"
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace hearth::settings {
+namespace {
+
+namespace fs = std::filesystem;
+using blueprint::element_of;
+using blueprint::member_of;
+using blueprint::Problems;
+
+// Reads after a key's name.
+std::string refusal(const std::string& what) {
+  return what +
+         ", which a configuration that was only found in the current directory may not; name it "
+         "(--config hearth.toml, or HEARTH_CONFIG), or keep it in /etc/hearth";
+}
+
+class Review {
+ public:
+  explicit Review(const fs::path& directory) : directory_(fs::weakly_canonical(directory)) {}
+
+  Problems take() { return std::move(problems_); }
+
+  void refuse(std::string field, const std::string& what) {
+    problems_.push_back({std::move(field), refusal(what)});
+  }
+
+  void require_inside(std::string field, const fs::path& path) {
+    std::error_code failed;
+    const fs::path real = fs::weakly_canonical(path, failed);
+    const auto [end, unused] =
+        std::mismatch(directory_.begin(), directory_.end(), real.begin(), real.end());
+    if (failed || end != directory_.end())
+      refuse(std::move(field), "reaches outside of " + directory_.string());
+  }
+
+  void look_at_sections(const Settings& settings) {
+    const Settings defaults;
+    if (settings.state.dir != defaults.state.dir) require_inside("state.dir", settings.state.dir);
+    if (settings.native.allow_degraded) refuse("native.allow_degraded", "weakens sandboxes");
+    if (!settings.docker.host.empty()) refuse("docker.host", "chooses an engine");
+    if (!settings.docker.runtime.empty()) refuse("docker.runtime", "chooses a runtime");
+    if (!settings.docker.build_network.empty())
+      refuse("docker.build_network", "chooses a network of the engine");
+    for (const auto& [ours, unused] : settings.host_path_map)
+      refuse(member_of("host_path_map", ours), "names a path of the engine's machine");
+    look_at_builder(settings.builder);
+  }
+
+  void look_at_secrets(const Settings& settings) {
+    for (const auto& [name, source] : settings.secrets) {
+      const std::string field = member_of("secrets", name);
+      if (source.file) require_inside(field + ".file", *source.file);
+      if (source.env) refuse(field + ".env", "passes a variable of your environment on");
+    }
+    for (std::size_t index = 0; index < settings.sandboxes.size(); ++index)
+      look_at_names(element_of("sandbox", index) + ".secrets", settings.sandboxes[index].secrets,
+                    settings);
+    for (std::size_t index = 0; index < settings.tools.size(); ++index)
+      look_at_names(element_of("tool", index) + ".secrets", settings.tools[index].config.secrets,
+                    settings);
+  }
+
+  void look_at_files(const Settings& settings) {
+    for (std::size_t index = 0; index < settings.tools.size(); ++index)
+      require_inside(element_of("tool", index) + ".file", settings.tools[index].file);
+    for (std::size_t index = 0; index < settings.sandboxes.size(); ++index) {
+      const auto& resources = settings.sandboxes[index].resources;
+      for (std::size_t at = 0; at < resources.size(); ++at) {
+        const std::string field = element_of(element_of("sandbox", index) + ".resources", at);
+        require_inside(field + ".host_path", resources[at].host_path);
+        if (resources[at].docker_host_path)
+          refuse(field + ".docker_host_path", "names a path of the engine's machine");
+      }
+    }
+  }
+
+ private:
+  // A key that lets code run outside of a sandbox is to be refused here.
+  void look_at_builder(const BuilderSettings& builder) {
+    constexpr std::string_view local = "file://";
+    if (builder.index_url.starts_with(local))
+      require_inside("builder.index_url", builder.index_url.substr(local.size()));
+    for (std::size_t index = 0; index < builder.find_links.size(); ++index)
+      require_inside(element_of("builder.find_links", index), builder.find_links[index]);
+  }
+
+  // A secret without an entry is the variable of its own name.
+  void look_at_names(const std::string& list, const std::vector<std::string>& names,
+                     const Settings& settings) {
+    for (std::size_t index = 0; index < names.size(); ++index)
+      if (!settings.secrets.contains(names[index]))
+        refuse(element_of(list, index), "passes a variable of your environment on");
+  }
+
+  fs::path directory_;
+  Problems problems_;
+};
+
+}  // namespace
+
+Problems problems_of_found_configuration(const Settings& settings, const fs::path& directory) {
+  Review review(directory);
+  review.look_at_sections(settings);
+  review.look_at_secrets(settings);
+  review.look_at_files(settings);
+  return review.take();
+}
+
+}  // namespace hearth::settings

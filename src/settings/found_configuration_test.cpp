@@ -1,0 +1,131 @@
+#include "settings/found_configuration.h"
+
+#include "settings/load.h"
+#include "tests/support/temporary_directory.h"
+
+#include <doctest/doctest.h>
+
+using namespace hearth;
+using namespace hearth::settings;
+namespace fs = std::filesystem;
+
+namespace {
+
+// `key` and place of each problem of a file that was found in `folder`.
+std::string refused(const fs::path& folder, std::string text, Environment environment = {},
+                    bool was_named = false) {
+  std::string places;
+  try {
+    load_settings({.file = folder / "hearth.toml",
+                   .text = std::move(text),
+                   .environment = std::move(environment),
+                   .was_named = was_named});
+  } catch (const SettingsError& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics) {
+      CHECK(diagnostic.message.find("name it (--config hearth.toml, or HEARTH_CONFIG)") !=
+            std::string::npos);
+      places += diagnostic.key + ' ' + std::to_string(diagnostic.line) + ':' +
+                std::to_string(diagnostic.column) + '\n';
+    }
+  }
+  return places;
+}
+
+const std::string reaching = R"([state]
+dir = "/srv/state"
+[builder]
+index_url = "file:///srv/index"
+find_links = ["wheels", "../wheels"]
+[native]
+allow_degraded = true
+[docker]
+host = "tcp://127.0.0.1:4000"
+runtime = "runc"
+build_network = "host"
+[host_path_map]
+"/data" = "/srv"
+[secrets]
+FROM_FILE = { file = "/etc/shadow" }
+FROM_VARIABLE = { env = "TOKEN" }
+[[sandbox]]
+name = "default"
+secrets = ["FROM_FILE", "AWS_SECRET_ACCESS_KEY"]
+[[sandbox.resources]]
+host_path = "/etc"
+container_path = "/data"
+docker_host_path = "/etc"
+[[tool]]
+name = "greet"
+file = "../greet.py"
+sandboxes = ["default"]
+secrets = ["OTHER"]
+)";
+
+}  // namespace
+
+TEST_CASE("a configuration that was only found may not reach outside of its directory") {
+  const test::TemporaryDirectory folder;
+  CHECK(refused(folder.path(), reaching) ==
+        "state.dir 2:7\n"
+        "builder.index_url 4:13\n"
+        "builder.find_links[1] 5:25\n"
+        "native.allow_degraded 7:18\n"
+        "docker.host 9:8\n"
+        "docker.runtime 10:11\n"
+        "docker.build_network 11:17\n"
+        "host_path_map.\"/data\" 13:11\n"
+        "secrets.FROM_FILE.file 15:22\n"
+        "secrets.FROM_VARIABLE.env 16:25\n"
+        "sandbox[0].secrets[1] 19:25\n"
+        "sandbox[0].resources[0].host_path 21:13\n"
+        "sandbox[0].resources[0].docker_host_path 23:20\n"
+        "tool[0].file 26:8\n"
+        "tool[0].secrets[0] 28:12\n");
+  CHECK(refused(folder.path(), reaching, {}, true).empty());
+}
+
+TEST_CASE("a configuration that was only found uses what is in its directory") {
+  const test::TemporaryDirectory folder;
+  const std::string here = folder.path().string();
+  CHECK(refused(folder.path(), R"([state]
+dir = ")" + here + R"(/state"
+[builder]
+index_url = "https://index.example/simple"
+find_links = ["wheels"]
+[secrets]
+KEY = { file = "key" }
+[[sandbox]]
+name = "default"
+secrets = ["KEY"]
+[[sandbox.resources]]
+host_path = ")" + here + R"(/data"
+container_path = "/data"
+[[tool]]
+name = "greet"
+file = "tools/greet.py"
+sandboxes = ["default"]
+)")
+            .empty());
+}
+
+TEST_CASE("a symbolic link, or a name that begins alike, does not lead out of the directory") {
+  const test::TemporaryDirectory folder;
+  fs::create_directories(folder.path() / "here");
+  fs::create_directories(folder.path() / "here-not");
+  fs::create_symlink("/etc", folder.path() / "here/link");
+  const auto with = [&](const std::string& file) {
+    return refused(folder.path() / "here", "[secrets]\nKEY = { file = \"" + file + "\" }\n");
+  };
+  CHECK(with("link/shadow") == "secrets.KEY.file 2:16\n");
+  CHECK(with("../here-not/key") == "secrets.KEY.file 2:16\n");
+  CHECK(with("../here/key").empty());
+}
+
+TEST_CASE("what the environment says beside a found configuration is its user's own word") {
+  const test::TemporaryDirectory folder;
+  CHECK(refused(folder.path(), "",
+                {{"HEARTH_STATE_DIR", "/srv/state"},
+                 {"HEARTH_BUILDER_FIND_LINKS", "/wheels"},
+                 {"HEARTH_NATIVE_ALLOW_DEGRADED", "true"}})
+            .empty());
+}
