@@ -15,6 +15,8 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <string>
+#include <system_error>
 
 using namespace hearth;
 
@@ -80,6 +82,27 @@ Task<> run(pool::SandboxPool& pool, asio::io_context& loop, std::exception_ptr& 
   loop.stop();
 }
 
+// For environments that are built anew each time. A real program keeps them in a directory of its
+// own, like /var/lib/NAME.
+class PrivateDirectory {
+ public:
+  PrivateDirectory() {
+    std::string name = std::filesystem::temp_directory_path() / "hearth-embed-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) throw OsError("create " + name);
+    path_ = name;
+  }
+  PrivateDirectory(const PrivateDirectory&) = delete;
+  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
+  ~PrivateDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -88,9 +111,8 @@ int main(int argc, char** argv) try {
   describe(registry);
 
   builder::NativeBuilderOptions builder_options;
-  builder_options.build.state_dir =
-      argc > 1 ? std::filesystem::path(argv[1])
-               : std::filesystem::temp_directory_path() / "hearth-embed-example";
+  const PrivateDirectory temporary;
+  builder_options.build.state_dir = argc > 1 ? std::filesystem::path(argv[1]) : temporary.path();
   builder::NativeBuilder builder(loop.get_executor(), registry, builder_options);
   pool::NativeSources sources(loop.get_executor(), registry, builder, native::open_native_host({}));
   pool::SandboxPool pool(loop.get_executor(), registry, sources, pool_options());

@@ -1,7 +1,6 @@
 #include "tests/support/engine_proxy.h"
 
 #include "async/task.h"
-#include "base/id.h"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
@@ -13,8 +12,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-
-#include <unistd.h>
 
 #include <array>
 #include <set>
@@ -101,7 +98,7 @@ struct EngineProxy::Impl {
 };
 
 EngineProxy::EngineProxy(docker::EngineAddress engine)
-    : address_{.socket = "/tmp/hearth-proxy-" + random_id().substr(0, 12)},
+    : address_{.socket = directory_.path() / "socket"},
       impl_(std::make_unique<Impl>(address_.socket, engine.socket, mode_)) {
   asio::co_spawn(impl_->loop, impl_->serve(), asio::detached);
   thread_ = std::thread([this] { impl_->loop.run(); });
@@ -110,7 +107,6 @@ EngineProxy::EngineProxy(docker::EngineAddress engine)
 EngineProxy::~EngineProxy() {
   asio::post(impl_->loop, [this] { impl_->loop.stop(); });
   thread_.join();
-  ::unlink(address_.socket.c_str());
 }
 
 void EngineProxy::cut() {

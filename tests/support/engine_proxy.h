@@ -3,6 +3,7 @@
 #pragma once
 
 #include "docker/engine_address.h"
+#include "tests/support/temporary_directory.h"
 
 #include <atomic>
 #include <memory>
@@ -34,6 +35,7 @@ class EngineProxy {
  private:
   struct Impl;
 
+  TemporaryDirectory directory_;
   docker::EngineAddress address_;
   std::atomic<Mode> mode_ = Mode::pass;
   std::unique_ptr<Impl> impl_;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "async/task.h"
-#include "base/id.h"
 #include "docker/engine_address.h"
+#include "tests/support/temporary_directory.h"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
@@ -15,8 +15,6 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-
-#include <unistd.h>
 
 #include <array>
 #include <deque>
@@ -38,11 +36,10 @@ class FakeEngine {
  public:
   explicit FakeEngine(asio::io_context& loop)
       : loop_(loop),
-        address_{.socket = "/tmp/hearth-fake-" + random_id().substr(0, 12)},
+        address_{.socket = directory_.path() / "socket"},
         acceptor_(loop, asio::local::stream_protocol::endpoint(address_.socket)) {
     asio::co_spawn(loop_, accept(), asio::detached);
   }
-  ~FakeEngine() { ::unlink(address_.socket.c_str()); }
 
   const docker::EngineAddress& address() const { return address_; }
   void will_say(std::string text, bool then_hang_up = false) {
@@ -96,6 +93,7 @@ class FakeEngine {
   }
 
   asio::io_context& loop_;
+  TemporaryDirectory directory_;
   docker::EngineAddress address_;
   asio::local::stream_protocol::acceptor acceptor_;
   std::deque<Line> script_;
