@@ -7,6 +7,7 @@
 #include "builder/environment.h"
 #include "builder/find_python.h"
 #include "builder/pip_command.h"
+#include "native/confined_programs.h"
 
 #include <chrono>
 #include <filesystem>
@@ -21,6 +22,9 @@ struct BuildOptions {
   std::filesystem::path state_dir{};  // environments/<checksum>/{packages,tools,build.log,manifest}
   PipOptions pip{};
   std::chrono::milliseconds build_timeout{600'000};
+  native::ConfinedLimits limits{};
+  // The directory of hearth-launcher, for a program that is not beside it; see find_programs.
+  std::filesystem::path programs{};
   std::vector<std::filesystem::path> python_directories = usual_python_directories();
 };
 

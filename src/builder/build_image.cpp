@@ -49,6 +49,8 @@ class ImageBuild {
   Task<> run() {
     image_ = plan_image(plan_, options_);
     if (co_await is_there()) co_return;
+    if (const std::string problem = problem_of(options_.pip, plan_.packages); !problem.empty())
+      fail(problem);
     std::exception_ptr failure;
     try {
       co_await build();
@@ -127,7 +129,8 @@ class ImageBuild {
       if (const std::string status = text_at(said, {"status"}); !status.empty()) note(status, said);
       if (const std::string error = text_at(said, {"error"}); !error.empty()) {
         log_.finish_line();
-        error_ = log_.reason().empty() ? error : error + ": " + log_.reason();
+        const std::string reason = log_.reason();
+        error_ = reason.empty() ? error : error + ": " + reason + hint_to(reason, options_.pip);
         is_error_of_command_ = docker::number_at(said, {"errorDetail", "code"}) != 0;
         log_.add_line(error);
       }

@@ -2,10 +2,14 @@
 
 #include "blueprint/json_text.h"
 #include "blueprint/problem.h"
+#include "builder/adopt_tree.h"
+#include "builder/build_room.h"
+#include "native/confined_programs.h"
 #include "os/durable_files.h"
-#include "os/run_program.h"
+#include "os/read_file.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace hearth::builder {
@@ -13,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_netrc_bytes = 1 << 20;
 
 class BuildSteps {
  public:
@@ -26,38 +32,54 @@ class BuildSteps {
         deadline_(Clock::now() + options.build_timeout) {}
 
   void run() {
-    os::make_directory(build_home(), 0700);
+    if (const std::string problem = problem_of(options_.pip, plan_.packages); !problem.empty())
+      fail(problem);
     os::make_directory(site_.place, 0755);
-    write_tools();
     if (!plan_.packages.empty()) install_packages();
-    compile();
+    write_tools();
     os::write_new_file(site_.place / "build.log", log_.text(), 0644);
     os::make_world_readable(site_.place);
   }
 
  private:
-  void write_tools() const {
-    os::make_directory(tools(), 0755);
+  // A room of its own for each: what was installed cannot change a tool.
+  void write_tools() {
+    if (plan_.tools.empty()) return os::make_directory(site_.place / "tools", 0755);
+    const BuildRoom room(programs(), site_.home / "tools");
+    room.put_directory("tools");
     for (const BuildPlan::ToolFile& tool : plan_.tools)
-      os::write_new_file(tools() / (tool.name + ".py"), tool.source, 0644);
+      room.put_file("tools/" + tool.name + ".py", tool.source);
+    compile(room, "tools");
+    adopt(room, "tools");
   }
 
   void install_packages() {
-    os::make_directory(packages(), 0755);
-    require_pip();
-    const fs::path requirements = site_.home / "requirements.txt";
+    const BuildRoom room(programs(), site_.home / "packages");
+    room.put_directory("packages");
     std::string lines;
     for (const std::string& package : plan_.packages) lines += package + '\n';
-    os::write_new_file(requirements, lines, 0600);
+    room.put_file("requirements.txt", lines);
+    // A copy: the file is readable for its owner alone.
+    const fs::path netrc = netrc_file();
+    if (!netrc.empty()) room.put_file("netrc", os::read_file(netrc, most_netrc_bytes));
+    require_pip(room);
     const os::ProgramResult result =
-        run_python(pip_arguments(options_.pip, packages(), requirements));
-    if (!result.succeeded()) fail("pip could not install its packages" + ending_of(result));
+        run_python(room,
+                   pip_arguments(options_.pip, BuildRoom::inside("packages"),
+                                 BuildRoom::inside("requirements.txt")),
+                   Purpose::installation);
+    if (!result.succeeded())
+      fail("pip could not install its packages" + ending_of(result) +
+           hint_to(log_.reason(), options_.pip));
+    compile(room, "packages");
+    adopt(room, "packages");
   }
 
-  void require_pip() {
-    const os::ProgramResult result = run_python(
-        {"-I", "-c",
-         "import importlib.util, sys; sys.exit(importlib.util.find_spec('pip') is None)"});
+  void require_pip(const BuildRoom& room) {
+    const os::ProgramResult result =
+        run_python(room, {"-I", "-c",
+                          "import importlib.util, sys; "
+                          "sys.exit(importlib.util.find_spec('pip') is None)"});
     if (result.succeeded()) return;
     const std::string python = site_.python.executable.string();
     log_.add_line(python + " has no pip");
@@ -67,27 +89,51 @@ class BuildSteps {
   }
 
   // What a package holds for other Pythons does not compile, and does no harm.
-  void compile() {
-    std::vector<fs::path> trees;
-    if (!plan_.packages.empty()) trees.push_back(packages());
-    if (!plan_.tools.empty()) trees.push_back(tools());
-    if (!trees.empty()) run_python(compile_arguments(trees));
+  void compile(const BuildRoom& room, const std::string& tree) {
+    run_python(room, compile_arguments({BuildRoom::inside(tree)}));
   }
 
-  os::ProgramResult run_python(std::vector<std::string> arguments) {
+  void adopt(const BuildRoom& room, const std::string& tree) try {
+    adopt_tree(room.path() / tree, site_.place / tree);
+  } catch (const CannotAdopt& error) {
+    fail(std::string("what was installed cannot be taken over: ") + error.what());
+  }
+
+  const native::ConfinedPrograms& programs() {
+    if (!programs_) programs_.emplace(backend::find_programs(options_.programs), options_.limits);
+    return *programs_;
+  }
+
+  enum class Purpose { installation, other };
+
+  // Files and network are for pip alone.
+  native::ConfinedPrograms::Place place_for(const BuildRoom& room, Purpose purpose) const {
+    native::ConfinedPrograms::Place place{.writable = room.path()};
+    if (purpose == Purpose::other) return place;
+    place.shown = files_of_pip(options_.pip, plan_.packages);
+    place.has_network =
+        !options_.pip.no_index ||
+        std::any_of(plan_.packages.begin(), plan_.packages.end(), is_direct_reference);
+    return place;
+  }
+
+  os::ProgramResult run_python(const BuildRoom& room, std::vector<std::string> arguments,
+                               Purpose purpose = Purpose::other) {
     using std::chrono::milliseconds;
     const auto left = std::chrono::ceil<milliseconds>(deadline_ - Clock::now());
-    os::ProgramResult result =
-        os::run_program({.program = site_.python.executable,
-                         .arguments = std::move(arguments),
-                         .max_output_bytes = 0,  // the log has it
-                         .timeout = std::max(left, milliseconds(0)),
-                         .environment = build_variables(options_.pip, build_home()),
-                         .directory = site_.home,
-                         .errors_to_output = true,
-                         .on_output = [this](std::string_view piece) { log_.add(piece); },
-                         .stop = stop_,
-                         .ends_with_caller = true});
+    const bool has_netrc = purpose == Purpose::installation && !netrc_file().empty();
+    os::ProgramResult result = programs().run(
+        {.program = site_.python.executable,
+         .arguments = std::move(arguments),
+         .max_output_bytes = 0,  // the log has it
+         .timeout = std::max(left, milliseconds(0)),
+         .environment = build_variables(options_.pip, BuildRoom::inside("home"),
+                                        has_netrc ? BuildRoom::inside("netrc") : fs::path()),
+         .directory = "/",
+         .errors_to_output = true,
+         .on_output = [this](std::string_view piece) { log_.add(piece); },
+         .stop = stop_},
+        place_for(room, purpose));
     log_.finish_line();
     result.truncated = false;
     if (result.stopped) throw BuildStopped();
@@ -95,6 +141,11 @@ class BuildSteps {
       const auto limit = std::chrono::duration<double>(options_.build_timeout).count();
       fail("it took longer than " + blueprint::print_number(limit) + " seconds");
     }
+    if (programs().memory_limit_hit())
+      fail("it needed more than " + std::to_string(options_.limits.memory_mb) +
+           " MB of memory (build_memory_mb in [builder] of hearth.toml)");
+    if (result.exit_code == native::ConfinedPrograms::cannot_confine)
+      fail("a build cannot be confined here: " + log_.reason());
     return result;
   }
 
@@ -111,16 +162,13 @@ class BuildSteps {
         log_.text());
   }
 
-  fs::path packages() const { return site_.place / "packages"; }
-  fs::path tools() const { return site_.place / "tools"; }
-  fs::path build_home() const { return site_.home / "home"; }
-
   const BuildPlan& plan_;
   const BuildOptions& options_;
   const BuildSite& site_;
   const std::stop_token& stop_;
   BuildLog log_;
   Clock::time_point deadline_;
+  std::optional<native::ConfinedPrograms> programs_;
 };
 
 }  // namespace

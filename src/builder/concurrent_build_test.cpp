@@ -24,13 +24,33 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Opens the FIFO, writes a byte, keeps it open and goes no further while it exists. Who may not
+// write to a directory may still write to a FIFO in it.
+constexpr const char* slow_build = R"(
+import os, time
+os.write(os.open("@/builds", os.O_WRONLY), b"x")
+if os.path.exists("@/slow"):
+    slow = os.open("@/slow", os.O_WRONLY)
+    os.write(slow, b"x")
+    while os.path.exists("@/slow"):
+        time.sleep(0.01)
+)";
+
 // With a package whose build does not end while `slow` exists.
 struct SlowFixture : Fixture {
   SlowFixture() {
-    test::write_source_archive(wheels(), "lazy");
+    options.build.pip.allow_source_builds = true;
+    std::string code = slow_build;
+    for (std::size_t at = code.find('@'); at != std::string::npos; at = code.find('@'))
+      code.replace(at, 1, wheels());
+    test::write_source_archive(wheels(), "lazy", code);
     add_sandbox({"lazy"});
-    REQUIRE(::mkfifo(slow().c_str(), 0600) == 0);
+    for (const fs::path& fifo : {slow(), wheels() / "builds"}) {
+      REQUIRE(::mkfifo(fifo.c_str(), 0666) == 0);
+      REQUIRE(::chmod(fifo.c_str(), 0666) == 0);
+    }
     begun.reset(::open(slow().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    built.reset(::open((wheels() / "builds").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   }
   fs::path slow() const { return wheels() / "slow"; }
 
@@ -46,12 +66,14 @@ struct SlowFixture : Fixture {
     char byte = 0;
     return ::poll(&event, 1, 60'000) == 1 && ::read(begun.get(), &byte, 1) == 0;
   }
-  std::size_t builds() const {
-    const std::string lines = os::read_file(wheels() / "builds", 10'000);
-    return static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
+  // Since this was asked last.
+  ssize_t builds() const {
+    std::array<char, 100> bytes{};
+    return ::read(built.get(), bytes.data(), bytes.size());
   }
 
   os::UniqueFd begun;
+  os::UniqueFd built;
 };
 
 // A process that runs `body` and says with its exit code whether it came to its end.

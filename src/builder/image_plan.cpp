@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 constexpr std::size_t most_program_bytes = std::size_t{64} << 20;
+constexpr const char* build_user = "10001:10001";
 constexpr std::size_t most_wheel_bytes = std::size_t{4} << 30;
 
 // Programs that help whoever has broken into a sandbox more than any script. Packages are installed
@@ -86,7 +87,10 @@ std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
                            const std::string& base, const std::string& stage) {
   std::string text = "FROM " + base + " AS packages\n" + label(image_sandbox_label, plan.sandbox) +
                      label(image_stage_label, stage);
-  text += "USER root\nCOPY build /build\nENV PIP_CONFIG_FILE=/dev/null PIP_ROOT_USER_ACTION=ignore";
+  // What is installed may bring code that runs: as a user who owns nothing but the result.
+  const std::string user = build_user;
+  text += "USER root\nCOPY --chown=" + user + " build /build\nRUN mkdir /packages && chown " +
+          user + " /packages\nUSER " + user + "\nENV HOME=/tmp PIP_CONFIG_FILE=/dev/null";
   if (!options.pip.index_url.empty())
     text += " PIP_INDEX_URL=" + json::serialize(json::value(options.pip.index_url));
   if (!options.netrc.empty()) text += " NETRC=/build/netrc";
@@ -96,8 +100,9 @@ std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
   pip.insert(pip.end(), arguments.begin(), arguments.end());
   text += "\nRUN " + exec_form(pip) + "\nRUN python3";
   for (const std::string& word : compile_arguments({"/packages"})) text += ' ' + word;
-  // What a package holds for other Pythons does not compile, and does no harm.
-  return text + " || true\n\n";
+  // What a package holds for other Pythons does not compile, and does no harm. Its files become
+  // root's in the image: none may be set-uid.
+  return text + "; chmod -R a-s,u=rwX,go=rX /packages\n\n";
 }
 
 std::string dockerfile_of(const BuildPlan& plan, const ImageOptions& options,

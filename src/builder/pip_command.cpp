@@ -1,18 +1,59 @@
 #include "builder/pip_command.h"
 
+#include "blueprint/problem.h"
+#include "blueprint/requirement.h"
+
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
+#include <string_view>
 
 namespace hearth::builder {
 namespace {
 
-constexpr std::array passed_on = {
-    "REQUESTS_CA_BUNDLE", "NETRC", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR",
-};
+namespace fs = std::filesystem;
+
+constexpr std::array certificates = {"REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"};
+constexpr std::array passed_on = {"REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "TZ"};
 constexpr std::array proxies = {
     "http_proxy", "https_proxy", "all_proxy", "no_proxy",
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 };
+
+constexpr std::string_view no_distribution = "No matching distribution found for ";
+
+std::string without_escapes(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    int code = 0;
+    const char* digits = text.data() + at + 1;
+    const bool is_escape = text[at] == '%' && at + 2 < text.size() &&
+                           std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2;
+    plain += is_escape ? static_cast<char>(code) : text[at];
+    if (is_escape) at += 2;
+  }
+  return plain;
+}
+
+// Of `file:///path#fragment`; empty for what is elsewhere.
+fs::path path_in(std::string_view url) {
+  constexpr std::string_view scheme = "file://";
+  if (!url.starts_with(scheme)) return {};
+  url.remove_prefix(scheme.size());
+  url = url.substr(0, url.find('#'));
+  const std::size_t slash = url.find('/');
+  if (slash == std::string_view::npos) return {};
+  return without_escapes(url.substr(slash));
+}
+
+std::string url_in(const std::string& package) {
+  try {
+    return blueprint::parse_requirement(package).url;
+  } catch (const blueprint::RequirementError&) {
+    return {};  // pip will say what is wrong with it
+  }
+}
 
 }  // namespace
 
@@ -28,6 +69,7 @@ std::vector<std::string> pip_arguments(const PipOptions& options,
       "--no-compile",  // done once for everything, afterwards
       "--requirement", requirements};
   if (options.no_index) arguments.push_back("--no-index");
+  if (!options.allow_source_builds) arguments.insert(arguments.end(), {"--only-binary", ":all:"});
   for (const std::filesystem::path& directory : options.find_links)
     arguments.insert(arguments.end(), {"--find-links", directory});
   return arguments;
@@ -41,7 +83,8 @@ std::vector<std::string> compile_arguments(const std::vector<std::filesystem::pa
 }
 
 std::vector<std::string> build_variables(const PipOptions& options,
-                                         const std::filesystem::path& home) {
+                                         const std::filesystem::path& home,
+                                         const std::filesystem::path& netrc) {
   const char* path = std::getenv("PATH");
   std::vector<std::string> variables = {
       std::string("PATH=") + (path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin"),
@@ -54,11 +97,52 @@ std::vector<std::string> build_variables(const PipOptions& options,
   };
   // Not an argument, which every user of the machine could read.
   if (!options.index_url.empty()) variables.push_back("PIP_INDEX_URL=" + options.index_url);
+  if (!netrc.empty()) variables.push_back("NETRC=" + netrc.string());
   for (const char* name : passed_on) {
     if (const char* value = std::getenv(name)) variables.push_back(std::string(name) + '=' + value);
   }
   for (const auto& [name, value] : proxy_variables()) variables.push_back(name + '=' + value);
   return variables;
+}
+
+std::vector<fs::path> files_of_pip(const PipOptions& options,
+                                   const std::vector<std::string>& packages) {
+  std::vector<fs::path> candidates = options.find_links;
+  candidates.push_back(path_in(options.index_url));
+  for (const std::string& package : packages) candidates.push_back(path_in(url_in(package)));
+  for (const char* name : certificates)
+    if (const char* value = std::getenv(name)) candidates.emplace_back(value);
+  std::vector<fs::path> files;
+  for (const fs::path& candidate : candidates) {
+    std::error_code ignored;
+    if (candidate.is_absolute() && fs::exists(candidate, ignored))
+      files.push_back(candidate.lexically_normal());
+  }
+  return files;
+}
+
+fs::path netrc_file() {
+  const char* named = std::getenv("NETRC");
+  std::error_code ignored;
+  return named != nullptr && fs::is_regular_file(named, ignored) ? fs::path(named) : fs::path();
+}
+
+bool is_direct_reference(const std::string& package) { return !url_in(package).empty(); }
+
+std::string problem_of(const PipOptions& options, const std::vector<std::string>& packages) {
+  if (options.allow_source_builds) return {};
+  const auto found = std::find_if(packages.begin(), packages.end(), is_direct_reference);
+  if (found == packages.end()) return {};
+  return "the package " + blueprint::in_quotes(blueprint::parse_requirement(*found).name) +
+         " is a direct reference, which may run code of its own while it is installed; " +
+         source_builds_key + " of hearth.toml permits that";
+}
+
+std::string hint_to(const std::string& reason, const PipOptions& options) {
+  if (options.allow_source_builds || !reason.starts_with(no_distribution)) return {};
+  return " (only wheels are installed; if there is no wheel of " +
+         reason.substr(no_distribution.size()) + " but a source archive, " + source_builds_key +
+         " of hearth.toml permits to build it)";
 }
 
 std::map<std::string, std::string> proxy_variables() {

@@ -10,9 +10,15 @@ namespace hearth::builder {
 
 struct PipOptions {
   std::string index_url{};                          // empty: pip's own, PyPI
-  std::vector<std::filesystem::path> find_links{};  // directories with wheels or source archives
+  std::vector<std::filesystem::path> find_links{};  // directories with wheels (or source archives)
   bool no_index = false;                            // only find_links
+  // Source archives and direct references (`name @ url`), both of which run code of their own while
+  // they are installed. Without it only wheels are.
+  bool allow_source_builds = false;
 };
+
+// What the operator who wants them has to write.
+inline constexpr const char* source_builds_key = "allow_source_builds = true in [builder]";
 
 // For `python`. Works with every pip that a Python 3.8 or newer comes with. Debian's
 // EXTERNALLY-MANAGED is about the interpreter's own directories; --target is none of them.
@@ -25,11 +31,29 @@ std::vector<std::string> pip_arguments(const PipOptions& options,
 std::vector<std::string> compile_arguments(const std::vector<std::filesystem::path>& trees);
 
 // The environment of everything that runs during a build. Only what is named here passes from the
-// caller's: the search path, proxies, certificates and the file with the index's credentials
-// (NETRC). Not PIP_*, not pip.conf, not ~/.cache: the same blueprint must not become something else
-// because of who started Hearth. `home` must exist; it is also for temporary files.
+// caller's: the search path, proxies and certificates. Not PIP_*, not pip.conf, not ~/.cache: the
+// same blueprint must not become something else because of who started Hearth. `home` must exist;
+// it is also for temporary files. `netrc`, if not empty, is what netrc_file() is seen as.
 std::vector<std::string> build_variables(const PipOptions& options,
-                                         const std::filesystem::path& home);
+                                         const std::filesystem::path& home,
+                                         const std::filesystem::path& netrc = {});
+
+// The files that pip reads by these options and variables, as far as they exist: directories of
+// wheels, an index or packages in files, certificates.
+std::vector<std::filesystem::path> files_of_pip(const PipOptions& options,
+                                                const std::vector<std::string>& packages);
+
+// The file with the index's credentials that NETRC names; empty if there is none.
+std::filesystem::path netrc_file();
+
+bool is_direct_reference(const std::string& package);
+
+// Why a build cannot be done with what the operator allows; empty if it can.
+std::string problem_of(const PipOptions& options, const std::vector<std::string>& packages);
+
+// What pip's `reason` leaves out: that there may be a source archive. Empty if it is something
+// else.
+std::string hint_to(const std::string& reason, const PipOptions& options);
 
 // Of these, what whoever installs packages elsewhere needs: HTTP_PROXY and its like, as set here.
 std::map<std::string, std::string> proxy_variables();

@@ -36,6 +36,24 @@ TEST_CASE("the index and the directories of wheels are pip's") {
   CHECK_FALSE(has(pip_arguments({}, "/target", "/requirements.txt"), "--no-index"));
 }
 
+TEST_CASE("only wheels are installed unless source builds are allowed") {
+  const auto arguments = pip_arguments({}, "/target", "/requirements.txt");
+  const auto option = std::find(arguments.begin(), arguments.end(), "--only-binary");
+  REQUIRE(arguments.end() - option == 2);
+  CHECK(option[1] == ":all:");
+  CHECK_FALSE(has(pip_arguments({.allow_source_builds = true}, "/target", "/r"), "--only-binary"));
+}
+
+TEST_CASE("the files that pip reads are those of its options, by their paths") {
+  const PipOptions options{.index_url = "file:///usr/share", .find_links = {"/etc", "/no/such"}};
+  const auto files =
+      files_of_pip(options, {"tiny", "a @ file:///usr/l%69b#egg=a", "b @ https://x/etc"});
+  CHECK(std::find(files.begin(), files.end(), "/etc") != files.end());
+  CHECK(std::find(files.begin(), files.end(), "/usr/share") != files.end());
+  CHECK(std::find(files.begin(), files.end(), "/usr/lib") != files.end());
+  CHECK(std::find(files.begin(), files.end(), "/no/such") == files.end());
+}
+
 TEST_CASE("of the caller's variables only those pass that do not change what is built") {
   const Variable proxy("https_proxy", "http://proxy:3128");
   const Variable pip("PIP_INDEX_URL", "https://elsewhere.example");

@@ -18,12 +18,22 @@ namespace fs = std::filesystem;
 constexpr const char* prefix = ".building-";
 constexpr const char* lock_name = "lock";
 
+// A build may leave directories that even their owner cannot enter. No process of it is left.
+void make_enterable(const fs::path& directory) {
+  std::error_code ignored;
+  fs::permissions(directory, fs::perms::owner_all, fs::perm_options::add, ignored);
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored))
+    if (entry.symlink_status(ignored).type() == fs::file_type::directory)
+      make_enterable(entry.path());
+}
+
 // Tried again: a build that was killed with its builder may write its last while this removes.
 void remove_tree(const fs::path& tree) {
   std::error_code failed;
   for (int tries = 0; tries < 10; ++tries) {
     fs::remove_all(tree, failed);
     if (!failed) return;
+    make_enterable(tree);
   }
   log::warning("a directory could not be removed",
                {{"directory", tree.string()}, {"reason", failed.message()}});

@@ -47,6 +47,8 @@ builder::NativeBuilderOptions builder_options(const settings::Settings& settings
   for (const std::string& directory : settings.builder.find_links)
     options.build.pip.find_links.emplace_back(directory);
   options.build.pip.no_index = settings.builder.no_index;
+  options.build.pip.allow_source_builds = settings.builder.allow_source_builds;
+  options.build.limits.memory_mb = static_cast<std::uint64_t>(settings.builder.build_memory_mb);
   options.build.build_timeout = std::chrono::seconds(settings.builder.build_timeout_sec);
   return options;
 }

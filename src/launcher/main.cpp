@@ -1,5 +1,7 @@
-// hearth-launcher: builds a zygote's namespaces and root, executes Python there, and waits.
+// hearth-launcher: builds namespaces and a root, executes a zygote or a confined program there, and
+// waits.
 #include "base/error.h"
+#include "launcher/confinement.h"
 #include "launcher/namespaces.h"
 #include "launcher/options.h"
 #include "launcher/root.h"
@@ -25,6 +27,8 @@ namespace {
 using namespace hearth;
 using namespace hearth::launcher;
 
+constexpr int cannot_launch = 125;
+
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> result;
   for (std::string& word : words) result.push_back(word.data());
@@ -44,20 +48,33 @@ void close_all_but(std::vector<int> kept) {
   ::close_range(first, ~0U, 0);
 }
 
-[[noreturn]] void become_zygote(Options& options, int launcher) try {
+[[noreturn]] void execute(Options& options) {
+  for (const int fd : options.kept_fds) ::fcntl(fd, F_SETFD, 0);
+  if (options.keeps_environment)
+    for (char** variable = environ; *variable != nullptr; ++variable)
+      options.environment.emplace_back(*variable);
+  std::vector<char*> command = pointers(options.command);
+  std::vector<char*> environment = pointers(options.environment);
+  ::execve(command[0], command.data(), environment.data());
+  throw OsError("execute " + options.command[0]);
+}
+
+[[noreturn]] void become_zygote(Options& options, int launcher, const std::string& filter) try {
   die_with_parent();
   // It may have died before we asked, and in this namespace its number is 0 either way.
   pollfd parent{launcher, POLLIN, 0};
   if (::poll(&parent, 1, 0) != 0) std::_Exit(1);
   enter_root();
-  for (const int fd : options.kept_fds) ::fcntl(fd, F_SETFD, 0);
-  std::vector<char*> command = pointers(options.command);
-  std::vector<char*> environment = pointers(options.environment);
-  ::execve(command[0], command.data(), environment.data());
-  throw OsError("execute " + options.command[0]);
+  if (options.confinement.user != 0) {
+    give_up_rights(options.confinement, options.uids.count <= 1);
+    die_with_parent();  // forgotten when the user changed
+    if (::poll(&parent, 1, 0) != 0) std::_Exit(1);
+    install_filter(filter);
+  }
+  execute(options);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "hearth-launcher: %s\n", error.what());
-  std::_Exit(1);
+  std::_Exit(cannot_launch);
 }
 
 int wait_for(pid_t zygote) {
@@ -71,13 +88,19 @@ int wait_for(pid_t zygote) {
 
 int launch(Options& options) {
   const pid_t parent = ::getppid();
+  std::vector<int> needed = options.kept_fds;
+  needed.insert(needed.end(), options.cgroup_fds.begin(), options.cgroup_fds.end());
+  if (options.confinement.seccomp_fd >= 0) needed.push_back(options.confinement.seccomp_fd);
+  close_all_but(std::move(needed));
+  join_cgroups(options.cgroup_fds);
+  const std::string filter = read_filter(options.confinement.seccomp_fd);
   close_all_but(options.kept_fds);
   ::umask(022);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   become_able_to_mount(options.uids);
   build_root(options.steps);
-  enter_namespaces(options.uids);
+  enter_namespaces(options.uids, options.shares_network);
   die_with_parent();
   // It may have died before we asked. (In the new pid namespace only our children are.)
   if (::getppid() != parent) return 1;
@@ -85,7 +108,7 @@ int launch(Options& options) {
   if (self < 0) throw OsError("pidfd_open");
   const pid_t zygote = ::fork();
   if (zygote < 0) throw OsError("fork");
-  if (zygote == 0) become_zygote(options, self);
+  if (zygote == 0) become_zygote(options, self, filter);
   return wait_for(zygote);
 }
 
@@ -101,6 +124,6 @@ int main(int argc, char** argv) {
     return launch(options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "hearth-launcher: %s\n", error.what());
-    return 1;
+    return cannot_launch;
   }
 }

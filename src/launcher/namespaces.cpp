@@ -88,7 +88,7 @@ void become_able_to_mount(const UidRange& uids) {
   if (::unshare(CLONE_NEWNS) != 0) throw OsError("create a mount namespace");
 }
 
-void enter_namespaces(const UidRange& uids) {
+void enter_namespaces(const UidRange& uids, bool shares_network) {
   // The new root is built and the old one is still there, with its /proc.
   const std::string map =
       uids.count == 0 ? own_user_only(0)
@@ -99,8 +99,9 @@ void enter_namespaces(const UidRange& uids) {
   if (uids.count > 0 && ::setgroups(0, nullptr) != 0) throw OsError("leave all groups");
   if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)
     throw OsError("become the new namespace's root");
-  if (::unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
-                CLONE_NEWCGROUP) != 0)
+  const int network = shares_network ? 0 : CLONE_NEWNET;
+  if (::unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+                network) != 0)
     throw OsError("create namespaces");
 }
 

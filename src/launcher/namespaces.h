@@ -10,8 +10,8 @@ namespace hearth::launcher {
 void become_able_to_mount(const UidRange& uids);
 
 // All the namespaces a zygote has; its user namespace contains `uids`, or nobody but the caller.
-// The pid namespace is for our children.
-void enter_namespaces(const UidRange& uids);
+// The pid namespace is for our children. The network stays the caller's where it is shared.
+void enter_namespaces(const UidRange& uids, bool shares_network);
 
 // SIGKILL when the parent ends. Forgotten by the kernel whenever the user changes.
 void die_with_parent();

@@ -22,10 +22,25 @@ const char* const usage_text =
     "  --symlink TARGET PATH   a symbolic link\n"
     "  --file PATH TEXT        a file with this content\n"
     "  --dev                   /dev with null, zero, full, random and urandom\n"
+    "  --scratch PATH MB       an empty file system in memory that all users can write\n"
     "  --uids FIRST COUNT      the users inside are these outside (needs root); without it, root\n"
     "                          inside is the caller outside\n"
+    "  --share-net             no network namespace of its own: COMMAND has the caller's network\n"
+    "  --cgroup-fd N           join the cgroup whose tasks file this descriptor is\n"
     "  --keep-fd N             COMMAND inherits this descriptor\n"
-    "  --setenv NAME VALUE     the environment of COMMAND is made of these alone\n";
+    "  --setenv NAME VALUE     the environment of COMMAND is made of these alone\n"
+    "  --keep-env              and of the launcher's own\n"
+    "\n"
+    "With --user, COMMAND has no capabilities and cannot gain any, and these are accepted:\n"
+    "  --user ID               the user and group that COMMAND sees itself as\n"
+    "  --seccomp-fd N          a compiled filter of system calls (struct sock_filter[])\n"
+    "  --memory-mb N           address space of each process\n"
+    "  --processes N           processes and threads of this user\n"
+    "  --file-mb N             size of a file\n"
+    "\n"
+    "Exit code: that of COMMAND, 128 and the number of the signal that ended it, or 125 when it "
+    "could\n"
+    "not be started.\n";
 
 namespace {
 
@@ -60,6 +75,23 @@ std::string absolute(std::string_view option, std::string path) {
   return path;
 }
 
+bool take_confinement(Confinement& confinement, std::string_view option, Arguments& arguments) {
+  if (option == "--user") {
+    confinement.user = arguments.take_number(option);
+  } else if (option == "--seccomp-fd") {
+    confinement.seccomp_fd = static_cast<int>(arguments.take_number(option));
+  } else if (option == "--memory-mb") {
+    confinement.memory_mb = arguments.take_number(option);
+  } else if (option == "--processes") {
+    confinement.processes = arguments.take_number(option);
+  } else if (option == "--file-mb") {
+    confinement.file_mb = arguments.take_number(option);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void take_option(Options& options, std::string_view option, Arguments& arguments) {
   if (option == "--ro-bind" || option == "--bind") {
     std::string source = arguments.take(option);
@@ -76,6 +108,15 @@ void take_option(Options& options, std::string_view option, Arguments& arguments
     options.steps.emplace_back(File{std::move(path), arguments.take(option)});
   } else if (option == "--dev") {
     options.steps.emplace_back(Devices{});
+  } else if (option == "--scratch") {
+    std::string path = absolute(option, arguments.take(option));
+    options.steps.emplace_back(Scratch{std::move(path), arguments.take_number(option)});
+  } else if (option == "--share-net") {
+    options.shares_network = true;
+  } else if (option == "--keep-env") {
+    options.keeps_environment = true;
+  } else if (option == "--cgroup-fd") {
+    options.cgroup_fds.push_back(static_cast<int>(arguments.take_number(option)));
   } else if (option == "--uids") {
     options.uids.first = arguments.take_number(option);
     options.uids.count = arguments.take_number(option);
@@ -84,7 +125,7 @@ void take_option(Options& options, std::string_view option, Arguments& arguments
   } else if (option == "--setenv") {
     std::string name = arguments.take(option);
     options.environment.push_back(std::move(name) + '=' + arguments.take(option));
-  } else {
+  } else if (!take_confinement(options.confinement, option, arguments)) {
     throw Error("unknown option " + std::string(option));
   }
 }
@@ -103,6 +144,10 @@ Options parse_options(int argc, char** argv) {
     take_option(options, option, arguments);
   }
   if (options.command.empty()) throw Error("no command is named after --");
+  const Confinement& confinement = options.confinement;
+  const bool has_limits = confinement.seccomp_fd >= 0 || confinement.memory_mb != 0 ||
+                          confinement.processes != 0 || confinement.file_mb != 0;
+  if (has_limits && confinement.user == 0) throw Error("limits need --user");
   return options;
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,7 +28,11 @@ struct File {
   std::string content;
 };
 struct Devices {};  // /dev with its five harmless devices
-using Step = std::variant<Bind, Directory, Symlink, File, Devices>;
+struct Scratch {    // a file system in memory
+  std::string path;
+  std::uint32_t megabytes = 0;
+};
+using Step = std::variant<Bind, Directory, Symlink, File, Devices, Scratch>;
 
 // Who the zygote's user namespace contains. `count` 0: only the caller, as root.
 struct UidRange {
@@ -35,9 +40,22 @@ struct UidRange {
   uid_t count = 0;
 };
 
+// What COMMAND gives up before it starts. See confinement.h.
+struct Confinement {
+  std::uint32_t user = 0;  // inside; 0: COMMAND keeps the rights of a namespace's root
+  int seccomp_fd = -1;
+  std::uint64_t memory_mb = 0;  // of each process; these three: 0 is no limit
+  std::uint64_t processes = 0;
+  std::uint64_t file_mb = 0;
+};
+
 struct Options {
   std::vector<Step> steps;
   UidRange uids;
+  bool shares_network = false;
+  bool keeps_environment = false;
+  std::vector<int> cgroup_fds;  // to be joined
+  Confinement confinement;
   std::vector<int> kept_fds;
   std::vector<std::string> environment;  // NAME=VALUE
   std::vector<std::string> command;

@@ -36,6 +36,25 @@ TEST_CASE("the launcher's steps keep their order") {
   CHECK(options.command == std::vector<std::string>{"/bin/true", "--dir"});
 }
 
+TEST_CASE("the launcher is told what a command gives up") {
+  const Options options =
+      parse({"--scratch", "/tmp",        "64",       "--share-net", "--keep-env", "--cgroup-fd",
+             "5",         "--cgroup-fd", "6",        "--user",      "1000",       "--seccomp-fd",
+             "4",         "--memory-mb", "128",      "--processes", "20",         "--file-mb",
+             "7",         "--",          "/bin/true"});
+  REQUIRE(options.steps.size() == 1);
+  CHECK(std::get<Scratch>(options.steps[0]).path == "/tmp");
+  CHECK(std::get<Scratch>(options.steps[0]).megabytes == 64);
+  CHECK(options.shares_network);
+  CHECK(options.keeps_environment);
+  CHECK(options.cgroup_fds == std::vector<int>{5, 6});
+  CHECK(options.confinement.user == 1000);
+  CHECK(options.confinement.seccomp_fd == 4);
+  CHECK(options.confinement.memory_mb == 128);
+  CHECK(options.confinement.processes == 20);
+  CHECK(options.confinement.file_mb == 7);
+}
+
 TEST_CASE("the launcher refuses what it cannot mean") {
   CHECK_THROWS_AS(parse({"--dir", "/a"}), Error);
   CHECK_THROWS_AS(parse({"--dir", "a", "--", "x"}), Error);
@@ -44,4 +63,5 @@ TEST_CASE("the launcher refuses what it cannot mean") {
   CHECK_THROWS_AS(parse({"--uids", "1", "--", "x"}), Error);
   CHECK_THROWS_AS(parse({"--bogus", "--", "x"}), Error);
   CHECK_THROWS_AS(parse({"--setenv", "A"}), Error);
+  CHECK_THROWS_AS(parse({"--seccomp-fd", "3", "--", "x"}), Error);  // whom it would not confine
 }

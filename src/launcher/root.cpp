@@ -114,6 +114,11 @@ struct StepMaker {
     check(::symlink(step.target.c_str(), (new_root + step.path).c_str()), "link " + step.path);
   }
   void operator()(const File& step) const { write_file(new_root + step.path, step.content); }
+  void operator()(const Scratch& step) const {
+    make_directories(new_root + step.path);
+    const std::string options = "mode=1777,size=" + std::to_string(step.megabytes) + "m";
+    mount_tmpfs(new_root + step.path, options.c_str());
+  }
   void operator()(const Devices& /*step*/) {
     for (const std::string name : devices)
       bind("/dev/" + name, *source++, new_root + "/dev/" + name, of_devices);

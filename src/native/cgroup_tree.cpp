@@ -113,10 +113,12 @@ void enable_controllers(const fs::path& group) {
   write_value(group / "cgroup.subtree_control", "+memory +pids +cpu");
 }
 
+constexpr const char* aside_name = "hearth.self";
+
 // Into a group of our own below `group`, in which nobody but us may live: then it is free for
 // groups with limits. If others live there it is not ours to change, and we go back.
 std::string step_aside_in(const fs::path& group) {
-  const fs::path aside = group / "hearth.self";
+  const fs::path aside = group / aside_name;
   std::error_code ignored;
   fs::create_directory(aside, ignored);
   try {
@@ -152,7 +154,9 @@ std::string obstacle_in(const fs::path& group, bool is_own) {
 // Our own group, or any above it that we may use.
 fs::path usable_v2_base(const fs::path& own) {
   std::string obstacles;
-  for (fs::path group = own; fs::exists(group / "cgroup.procs"); group = group.parent_path()) {
+  // Who has stepped aside already has room above.
+  const fs::path lowest = own.filename() == aside_name ? own.parent_path() : own;
+  for (fs::path group = lowest; fs::exists(group / "cgroup.procs"); group = group.parent_path()) {
     std::string obstacle;
     if (::access(group.c_str(), W_OK) == 0) {
       obstacle = obstacle_in(group, group == own);

@@ -1,59 +1,19 @@
 #include "native/launch_plan.h"
 
-#include <initializer_list>
+#include "native/shown_system.h"
 
 namespace hearth::native {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Words {
- public:
-  void add(std::initializer_list<std::string> more) {
-    words_.insert(words_.end(), more.begin(), more.end());
-  }
-  std::vector<std::string> take() { return std::move(words_); }
-
- private:
-  std::vector<std::string> words_;
-};
-
-// Since /usr holds the system, these are links into it; where they are directories, they are shown
-// as such.
-void show_system(Words& words, const Machine& machine) {
-  words.add({"--ro-bind", "/usr", "/usr"});
-  for (const std::string path : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) {
-    if (const auto target = machine.link_target(path)) {
-      words.add({"--symlink", *target, path});
-    } else if (machine.exists(path)) {
-      words.add({"--ro-bind", path, path});
-    }
-  }
-  // What Python, its libraries and the dynamic linker read; nothing that tells of this machine's
-  // users, keys or network.
-  for (const std::string name :
-       {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
-        "/etc/timezone", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates",
-        "/etc/alternatives", "/etc/mime.types", "/etc/fonts", "/etc/matplotlibrc", "/etc/python3",
-        "/etc/python3.11", "/etc/python3.12", "/etc/python3.13"})
-    if (machine.exists(name)) words.add({"--ro-bind", name, name});
-  words.add({"--file", "/etc/passwd",
-             "root:x:0:0::/:/usr/sbin/nologin\n"
-             "sandbox:x:1000:1000::/workspace:/bin/sh\n"
-             "nobody:x:65534:65534::/:/usr/sbin/nologin\n"});
-  words.add({"--file", "/etc/group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n"});
+void show_no_network(LauncherWords& words) {
   words.add({"--file", "/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"});
   words.add({"--file", "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"});
 }
 
-// An interpreter of its own (pyenv, /opt) comes with its whole installation.
-void show_python(Words& words, const fs::path& python) {
-  const fs::path installation = python.parent_path().parent_path();
-  if (installation != "/usr" && installation != "/")
-    words.add({"--ro-bind", installation.string(), installation.string()});
-}
-
-void show_ours(Words& words, const Environment& environment, const backend::Programs& programs) {
+void show_ours(LauncherWords& words, const Environment& environment,
+               const backend::Programs& programs) {
   words.add({"--ro-bind", programs.init.string(), "/hearth/init"});
   words.add({"--ro-bind", programs.isolate_library.string(), "/hearth/libhearth-isolate.so"});
   words.add({"--ro-bind", programs.harness.string(), "/hearth/executor_harness.py"});
@@ -67,7 +27,7 @@ void show_ours(Words& words, const Environment& environment, const backend::Prog
         {resource.read_only ? "--ro-bind" : "--bind", resource.host_path, resource.container_path});
 }
 
-void set_environment(Words& words) {
+void set_environment(LauncherWords& words) {
   words.add({"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin"});
   words.add({"--setenv", "HOME", "/workspace", "--setenv", "USER", "sandbox"});
   words.add({"--setenv", "LANG", "C.UTF-8", "--setenv", "TMPDIR", "/tmp"});
@@ -77,7 +37,7 @@ void set_environment(Words& words) {
   words.add({"--keep-fd", std::to_string(zygote_seccomp_fd)});
 }
 
-void start_python(Words& words, const Environment& environment) {
+void start_python(LauncherWords& words, const Environment& environment) {
   // -s: no packages of whoever runs Hearth. Bytecode goes nowhere: the root is read-only.
   words.add({"--", environment.python.string(), "-s", "-B", "/hearth/executor_harness.py"});
   words.add({"--zygote", "yes"});
@@ -106,9 +66,10 @@ Machine this_machine() {
 
 LaunchPlan launch_plan(const Environment& environment, const backend::Programs& programs,
                        const std::optional<UidRange>& uids, const Machine& machine) {
-  Words words;
+  LauncherWords words;
   if (uids) words.add({"--uids", std::to_string(uids->first), std::to_string(uids->count)});
   show_system(words, machine);
+  show_no_network(words);
   show_python(words, environment.python);
   show_ours(words, environment, programs);
   set_environment(words);

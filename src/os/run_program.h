@@ -25,6 +25,9 @@ struct ProgramRequest {
   // Each piece of the output as it comes, also beyond the limit, on the calling thread.
   std::function<void(std::string_view)> on_output{};
   std::stop_token stop{};  // when asked, the program is killed as at a time-out
+  // Further descriptors, which the program finds at `first_passed_fd` and after it, in this order.
+  std::vector<int> passed_fds{};
+  static constexpr int first_passed_fd = 4;
   // The program and its group are killed also when this process dies, however it dies. Needs
   // `input` for itself; `program` that cannot be started is then exit code 126 or 127.
   bool ends_with_caller = false;

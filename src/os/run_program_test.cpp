@@ -99,6 +99,19 @@ TEST_CASE("nothing but the three streams is open in a program") {
   CHECK(std::count(result.output.begin(), result.output.end(), ' ') <= 3);
 }
 
+TEST_CASE("a program finds the descriptors that were passed to it, and no others") {
+  const os::UniqueFd low(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const os::UniqueFd high(::fcntl(low.get(), F_DUPFD, 20));
+  const std::string list = "for n in 3 4 5 6 20 64; do [ ! -e /proc/$$/fd/$n ] || echo $n; done";
+  for (const bool ends_with_caller : {false, true}) {
+    const os::ProgramResult result = os::run_program({.program = "/bin/sh",
+                                                      .arguments = {"-c", list},
+                                                      .passed_fds = {high.get(), low.get()},
+                                                      .ends_with_caller = ends_with_caller});
+    CHECK(result.output == "4\n5\n");
+  }
+}
+
 TEST_CASE("a program can be given an environment and a directory of its own") {
   const os::ProgramResult result =
       os::run_program({.program = "sh",

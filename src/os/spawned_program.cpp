@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,15 +17,18 @@ namespace {
 
 class SpawnSettings {
  public:
-  SpawnSettings(const ProgramStreams& streams, const std::string& directory) {
+  SpawnSettings(const ProgramStreams& streams, const ProgramRequest& request) {
+    copy(request.passed_fds);
     ::posix_spawn_file_actions_init(&actions_);
     ::posix_spawnattr_init(&attributes_);
     ::posix_spawn_file_actions_adddup2(&actions_, streams.input, STDIN_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions_, streams.output, STDOUT_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions_, streams.errors, STDERR_FILENO);
+    const int first_closed = pass_copies();
     // Ours are close-on-exec; what others left open in this process is not the program's either.
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
-    if (!directory.empty()) ::posix_spawn_file_actions_addchdir_np(&actions_, directory.c_str());
+    ::posix_spawn_file_actions_addclosefrom_np(&actions_, first_closed);
+    if (!request.directory.empty())
+      ::posix_spawn_file_actions_addchdir_np(&actions_, request.directory.c_str());
     sigset_t none;
     sigset_t all;
     ::sigemptyset(&none);
@@ -47,6 +51,27 @@ class SpawnSettings {
   const posix_spawnattr_t* attributes() const { return &attributes_; }
 
  private:
+  // Out of the way: the place of one may be where another is to go.
+  void copy(const std::vector<int>& fds) {
+    constexpr int out_of_the_way = 64;
+    for (const int fd : fds) {
+      copies_.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, out_of_the_way));
+      if (!copies_.back()) throw OsError("duplicate a descriptor");
+    }
+  }
+
+  // Returns the first descriptor that is not the program's. The one before them is the shell's, see
+  // `guarded`.
+  int pass_copies() {
+    if (copies_.empty()) return STDERR_FILENO + 1;
+    int next = ProgramRequest::first_passed_fd;
+    ::posix_spawn_file_actions_addclose(&actions_, next - 1);
+    for (const UniqueFd& fd : copies_)
+      ::posix_spawn_file_actions_adddup2(&actions_, fd.get(), next++);
+    return next;
+  }
+
+  std::vector<UniqueFd> copies_;
   posix_spawn_file_actions_t actions_{};
   posix_spawnattr_t attributes_{};
 };
@@ -75,7 +100,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 pid_t spawn(const ProgramRequest& request, const ProgramStreams& streams) {
-  const SpawnSettings settings(streams, request.directory);
+  const SpawnSettings settings(streams, request);
   std::vector<std::string> command = command_of(request);
   std::vector<std::string> environment = request.environment.value_or(std::vector<std::string>());
   const std::vector<char*> own = pointers_to(environment);

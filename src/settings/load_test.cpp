@@ -37,6 +37,20 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
+TEST_CASE("a direct reference needs the consent that source builds need") {
+  const std::string sandbox = "[[sandbox]]\nname = 'box'\ndependencies = ['x', @]\n";
+  for (const std::string url : {"file:///tmp/x", "git+https://example.org/x", "https://a/b.whl"}) {
+    std::string text = sandbox;
+    text.replace(text.find('@'), 1, "'evil @ " + url + "'");
+    INFO(url);
+    CHECK(complaints(text) ==
+          Lines{"h.toml:3:22: error: sandbox[0].dependencies[1] is a direct reference, which "
+                "may run code of its own while it is installed; allow_source_builds = true in "
+                "[builder] permits that"});
+    CHECK(complaints("[builder]\nallow_source_builds = true\n" + text).empty());
+  }
+}
+
 TEST_CASE("C1: an empty file means the defaults") {
   const Settings settings = load("");
   CHECK(settings == Settings{});

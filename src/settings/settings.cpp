@@ -2,6 +2,7 @@
 
 #include "blueprint/checks.h"
 #include "blueprint/python_names.h"
+#include "blueprint/requirement.h"
 #include "settings/listen_address.h"
 #include "settings/settings_fields.h"
 
@@ -56,6 +57,7 @@ void check_builder(Problems& problems, const BuilderSettings& builder) {
     check_no_nul(problems, field, builder.find_links[index]);
   }
   check_range(problems, "builder.build_timeout_sec", builder.build_timeout_sec, 1, 86'400);
+  check_range(problems, "builder.build_memory_mb", builder.build_memory_mb, 64, 1'048'576);
 }
 
 // What the engine would refuse at the first build, in words that name nobody's configuration.
@@ -124,6 +126,22 @@ void check_secrets(Problems& problems, const Settings& settings) {
   }
 }
 
+bool is_direct_reference(const std::string& package) try {
+  return !blueprint::parse_requirement(package).url.empty();
+} catch (const blueprint::RequirementError&) {
+  return false;  // has a problem of its own
+}
+
+void check_direct_references(Problems& problems, const Settings& settings, const std::string& field,
+                             const std::vector<std::string>& packages) {
+  if (settings.builder.allow_source_builds) return;
+  for (std::size_t index = 0; index < packages.size(); ++index)
+    if (is_direct_reference(packages[index]))
+      problems.push_back({element_of(field, index),
+                          "is a direct reference, which may run code of its own while it is "
+                          "installed; allow_source_builds = true in [builder] permits that"});
+}
+
 // Notes a name that an earlier element has already.
 void check_repeated_name(Problems& problems, std::unordered_map<std::string, std::size_t>& seen,
                          std::string_view list, std::size_t index, const std::string& name) {
@@ -140,6 +158,8 @@ void check_sandboxes(Problems& problems, const Settings& settings,
     const blueprint::SandboxConfig& config = settings.sandboxes[index];
     append_under(problems, element_of("sandbox", index), blueprint::problems_of(config));
     check_repeated_name(problems, names, "sandbox", index, config.name);
+    check_direct_references(problems, settings, element_of("sandbox", index) + ".dependencies",
+                            config.dependencies);
   }
 }
 
@@ -156,6 +176,7 @@ void check_tools(Problems& problems, const Settings& settings,
     check_repeated_name(problems, names, "tool", index, tool.config.name);
     if (tool.file.empty()) problems.push_back({field + ".file", "is missing"});
     check_no_nul(problems, field + ".file", tool.file);
+    check_direct_references(problems, settings, field + ".packages", tool.config.packages);
     for (std::size_t at = 0; at < tool.config.sandboxes.size(); ++at) {
       const std::string& name = tool.config.sandboxes[at];
       if (sandboxes.contains(name)) continue;

@@ -43,7 +43,9 @@ struct BuilderSettings {
   std::string index_url{};                // empty: PyPI
   std::vector<std::string> find_links{};  // directories with wheels or source archives
   bool no_index = false;                  // only find_links
+  bool allow_source_builds = false;       // source archives and direct references, too
   std::int64_t build_timeout_sec = 600;
+  std::int64_t build_memory_mb = 4096;
   bool operator==(const BuilderSettings&) const = default;
 };
 

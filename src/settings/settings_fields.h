@@ -42,7 +42,9 @@ void for_each_field(Self& builder, Visit&& visit) {
   visit("index_url", builder.index_url);
   visit("find_links", builder.find_links);
   visit("no_index", builder.no_index);
+  visit("allow_source_builds", builder.allow_source_builds);
   visit("build_timeout_sec", builder.build_timeout_sec);
+  visit("build_memory_mb", builder.build_memory_mb);
 }
 
 template <blueprint::MaybeConst<NativeSettings> Self, typename Visit>

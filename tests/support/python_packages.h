@@ -34,15 +34,15 @@ with zipfile.ZipFile(f"{directory}/{name}-1.0-py3-none-any.whl", "w") as wheel:
              {directory, name, source});
 }
 
-// A source archive that builds itself, without setuptools. Each build adds a line to
-// `<directory>/builds`. While `<directory>/slow` exists, which is a FIFO, a build opens it, writes
-// a byte, keeps it open and goes no further.
-inline void write_source_archive(const std::filesystem::path& directory, const std::string& name) {
+// A source archive that builds itself, without setuptools. `code` runs while it is built; what it
+// puts into the dictionary `facts` becomes the JSON text of the package's only module.
+inline void write_source_archive(const std::filesystem::path& directory, const std::string& name,
+                                 const std::string& code) {
   run_python(R"(
 import io, sys, tarfile
-directory, name = sys.argv[1:]
+directory, name, code = sys.argv[1:]
 backend = f'''
-import os, time, zipfile
+import json, os, zipfile
 info = "{name}-1.0.dist-info"
 metadata = "Metadata-Version: 2.1\\nName: {name}\\nVersion: 1.0\\n"
 def prepare_metadata_for_build_wheel(directory, config=None):
@@ -50,16 +50,11 @@ def prepare_metadata_for_build_wheel(directory, config=None):
     open(directory + "/" + info + "/METADATA", "w").write(metadata)
     return info
 def build_wheel(directory, config=None, metadata_directory=None):
-    open("{directory}/builds", "a").write("built\\n")
-    if os.path.exists("{directory}/slow"):
-        slow = open("{directory}/slow", "w")
-        slow.write("x")
-        slow.flush()
-        while os.path.exists("{directory}/slow"):
-            time.sleep(0.01)
+    facts = dict()
+    exec({code!r}, dict(facts=facts))
     file = "{name}-1.0-py3-none-any.whl"
     with zipfile.ZipFile(directory + "/" + file, "w") as wheel:
-        wheel.writestr("{name}.py", "")
+        wheel.writestr("{name}.py", json.dumps(facts))
         wheel.writestr(info + "/METADATA", metadata)
         wheel.writestr(info + "/WHEEL",
                        "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
@@ -74,7 +69,7 @@ with tarfile.open(f"{directory}/{name}-1.0.tar.gz", "w:gz") as archive:
         member.size = len(text.encode())
         archive.addfile(member, io.BytesIO(text.encode()))
 )",
-             {directory, name});
+             {directory, name, code});
 }
 
 }  // namespace hearth::test

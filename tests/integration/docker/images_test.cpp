@@ -259,11 +259,50 @@ with tarfile.open(sys.argv[1] + "/needs_c-1.0.tar.gz", "w:gz") as tar:
     add("backend.py", 'import subprocess\ndef build_wheel(*a, **k):\n    subprocess.run(["gcc", "-lnothing", "x.c"], check=True)\n')
 )",
                {images.wheels()});
+    images.options.pip.allow_source_builds = true;
     images.add_sandbox("native-dep", {"needs-c"});
     const builder::BuildError error = images.failure("native-dep");
     CHECK_MESSAGE(error.log.find("gcc") != std::string::npos, error.log);
   }
   CHECK(stages_left("misspelt") + stages_left("native-dep") == 0);
+}
+
+TEST_CASE("a package without a wheel gets no image unless source builds are allowed") {
+  Images images;
+  write_source_archive(images.wheels(), "evil", "");
+  images.add_sandbox("unallowed", {"evil"});
+  const std::string what = images.failure("unallowed").what();
+  INFO(what);
+  CHECK(what.find("No matching distribution found for evil (only wheels") != std::string::npos);
+  CHECK(what.find("allow_source_builds = true in [builder]") != std::string::npos);
+
+  images.add_sandbox("direct", {"evil @ file:///build/wheels/0/evil-1.0.tar.gz"});
+  CHECK(std::string(images.failure("direct").what()).find("\"evil\" is a direct reference") !=
+        std::string::npos);
+}
+
+TEST_CASE("code that runs to install a package into an image is no root's, and leaves no such") {
+  Images images;
+  images.options.pip.allow_source_builds = true;
+  write_source_archive(images.wheels(), "evil", R"(
+import os
+facts["user"] = os.getuid()
+open("/packages/program", "w").write("#!/bin/sh\n")
+os.chmod("/packages/program", 0o6777)
+try:
+    open("/etc/passwd", "a")
+    facts["root"] = True
+except PermissionError:
+    facts["root"] = False
+)");
+  images.add_sandbox("allowed", {"evil"});
+  CHECK(images.run(images.ensure("allowed"), "allowed", R"(
+import json, os
+facts = json.load(open("/hearth/packages/evil.py"))
+print(facts["user"] != 0, facts["root"])
+found = os.stat("/hearth/packages/program")
+print(oct(found.st_mode), found.st_uid)
+)") == "True False\n0o100755 0\n");
 }
 
 TEST_CASE("B14: a base image that does not exist is a build error") {

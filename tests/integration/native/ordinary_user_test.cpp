@@ -137,3 +137,11 @@ TEST_CASE("run by an ordinary user, limits hold") {
 TEST_CASE("run by an ordinary user, failures are told and nothing is left") {
   check_as_nobody("--source-file=*failing_spawn_test*,*leaks_test*");
 }
+
+TEST_CASE("run by an ordinary user, confined programs are as powerless") {
+  check_as_nobody("--source-file=*confined_programs_test*");
+}
+
+TEST_CASE("run by an ordinary user, building packages is as safe") {
+  check_as_nobody("--source-file=*source_packages_test*");
+}

@@ -1,0 +1,30 @@
+// builder/adopt_tree.h: takes over what confined programs wrote, as files of our own. What they
+// wrote is hostile until then: it may hold set-uid files, devices, links to anywhere, and no end.
+#pragma once
+
+#include "base/error.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+
+namespace hearth::builder {
+
+struct AdoptLimits {
+  std::uint64_t bytes = std::uint64_t{64} << 30;
+  std::size_t entries = 2'000'000;
+  std::size_t depth = 64;
+};
+
+// There is something that no package may hold; names it by its path in the tree.
+struct CannotAdopt : Error {
+  using Error::Error;
+};
+
+// Copies the tree at `from`, which no process writes to any more, to `to`, which does not exist yet
+// and is in nobody else's reach. Directories become 0755 and files 0644 or 0755; other kinds of
+// file are refused, links too. No link is ever followed. CannotAdopt, OsError.
+void adopt_tree(const std::filesystem::path& from, const std::filesystem::path& to,
+                const AdoptLimits& limits = {});
+
+}  // namespace hearth::builder
