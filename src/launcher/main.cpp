@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -98,9 +99,12 @@ int launch(Options& options) {
   ::umask(022);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  become_able_to_mount(options.uids);
-  build_root(options.steps);
-  enter_namespaces(options.uids, options.shares_network);
+  Namespaces namespaces(options.uids);
+  namespaces.become_able_to_mount();
+  const std::vector<os::UniqueFd> sources = open_sources(options.steps);
+  namespaces.become_first_user();
+  build_root(options.steps, sources);
+  namespaces.enter(options.shares_network);
   die_with_parent();
   // It may have died before we asked. (In the new pid namespace only our children are.)
   if (::getppid() != parent) return 1;
@@ -120,6 +124,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   try {
+    // It would give its rights to every user of the machine.
+    if (::getauxval(AT_SECURE) != 0)
+      throw Error("the program has a set-user-id bit or file capabilities; it must have neither");
     Options options = parse_options(argc, argv);
     return launch(options);
   } catch (const std::exception& error) {

@@ -2,9 +2,11 @@
 
 #include "base/error.h"
 #include "os/unique_fd.h"
+#include "os/user_rights.h"
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -14,6 +16,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
 #include <string>
 
 namespace hearth::launcher {
@@ -25,7 +29,9 @@ void write_to(const std::string& path, const std::string& text) {
     throw OsError("write " + path);
 }
 
-std::string own_user_only(unsigned outside) { return "0 " + std::to_string(outside) + " 1"; }
+std::string map_of(const UidRange& uids) {
+  return "0 " + std::to_string(uids.first) + " " + std::to_string(uids.count);
+}
 
 void unshare_user_namespace() {
   if (::unshare(CLONE_NEWUSER) == 0) return;
@@ -33,8 +39,13 @@ void unshare_user_namespace() {
               " (`hearth doctor` says how to allow it)");
 }
 
-// Whoever is in a new user namespace cannot say himself which users it contains, so a child that
-// stayed outside does.
+void become_root_inside() {
+  if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)
+    throw OsError("become the new namespace's root");
+}
+
+// A process in a new user namespace cannot set a range of users for it, so a child that stayed
+// outside does.
 class MapWriter {
  public:
   MapWriter(const std::string& proc, const std::string& map) {
@@ -76,29 +87,51 @@ class MapWriter {
 
 }  // namespace
 
-void become_able_to_mount(const UidRange& uids) {
-  if (uids.count == 0) {
-    const uid_t uid = ::geteuid();
-    const gid_t gid = ::getegid();
+Namespaces::Namespaces(const UidRange& uids) : uids_(uids) {
+  way_ = uids.count == 0                                  ? Way::caller
+         : os::has(os::own_capabilities(), CAP_SYS_ADMIN) ? Way::range
+                                                          : Way::range_in_user_namespace;
+  const std::optional<uid_t> host_root = os::host_root_uid();
+  if (!host_root) return;
+  if (way_ == Way::caller && ::geteuid() == *host_root)
+    throw Error("the machine's root is never a user of sandboxes; name others with --uids");
+  if (way_ != Way::caller && *host_root >= uids.first && *host_root - uids.first < uids.count)
+    throw Error("the machine's root is never a user of sandboxes, but --uids contains it");
+}
+
+void Namespaces::become_able_to_mount() {
+  if (way_ == Way::caller) {
+    const std::string user = map_of({::geteuid(), 1});
+    const std::string group = map_of({::getegid(), 1});
     unshare_user_namespace();
     write_to("/proc/self/setgroups", "deny");
-    write_to("/proc/self/uid_map", own_user_only(uid));
-    write_to("/proc/self/gid_map", own_user_only(gid));
+    write_to("/proc/self/uid_map", user);
+    write_to("/proc/self/gid_map", group);
+    uids_ = {0, 1};
+  } else if (way_ == Way::range_in_user_namespace) {
+    MapWriter maps("/proc", map_of(uids_));
+    unshare_user_namespace();
+    maps.write();
+    uids_.first = 0;
   }
   if (::unshare(CLONE_NEWNS) != 0) throw OsError("create a mount namespace");
 }
 
-void enter_namespaces(const UidRange& uids, bool shares_network) {
+void Namespaces::become_first_user() {
+  if (way_ != Way::range_in_user_namespace) return;
+  if (::setgroups(0, nullptr) != 0) throw OsError("leave all groups");
+  become_root_inside();
+  // A change of user makes a process unreadable to its equals, and one of them writes our maps.
+  if (::prctl(PR_SET_DUMPABLE, 1) != 0) throw OsError("become readable");
+}
+
+void Namespaces::enter(bool shares_network) {
   // The new root is built and the old one is still there, with its /proc.
-  const std::string map =
-      uids.count == 0 ? own_user_only(0)
-                      : "0 " + std::to_string(uids.first) + " " + std::to_string(uids.count);
-  MapWriter maps("/old/proc", map);
+  MapWriter maps("/old/proc", map_of(uids_));
   unshare_user_namespace();
   maps.write();
-  if (uids.count > 0 && ::setgroups(0, nullptr) != 0) throw OsError("leave all groups");
-  if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)
-    throw OsError("become the new namespace's root");
+  if (way_ == Way::range && ::setgroups(0, nullptr) != 0) throw OsError("leave all groups");
+  become_root_inside();
   const int network = shares_network ? 0 : CLONE_NEWNET;
   if (::unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
                 network) != 0)

@@ -1,7 +1,6 @@
 #include "launcher/root.h"
 
 #include "base/error.h"
-#include "os/unique_fd.h"
 
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -65,8 +64,6 @@ void restrict_mount(const std::string& path, std::uint64_t flags) {
         "restrict the mount " + path);
 }
 
-// What is to be shown, found while paths and links still mean what the caller meant. The descriptor
-// keeps it: whoever exchanges the path later is too late.
 os::UniqueFd find(const std::string& source) {
   os::UniqueFd found(::open(source.c_str(), O_PATH | O_CLOEXEC));
   if (!found) throw OsError("open " + source);
@@ -145,9 +142,13 @@ void stand_on_empty_mount() {
 
 }  // namespace
 
-void build_root(const std::vector<Step>& steps) {
+std::vector<os::UniqueFd> open_sources(const std::vector<Step>& steps) {
   std::vector<os::UniqueFd> sources;
   for (const Step& step : steps) std::visit(SourceFinder{sources}, step);
+  return sources;
+}
+
+void build_root(const std::vector<Step>& steps, const std::vector<os::UniqueFd>& sources) {
   stand_on_empty_mount();
   mount_tmpfs(new_root, "mode=0755,size=4m");
   make_directories(new_root + "/proc");

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "native/native_source.h"
 #include "native/posture.h"
+#include "native/user_plan.h"
 #include "seccomp/compile_filter.h"
 
 #include <linux/landlock.h>
@@ -11,16 +12,33 @@
 namespace hearth::native {
 namespace {
 
-std::string in_words(const std::vector<std::string>& missing) {
+std::string in_words(const std::vector<std::string>& missing, CannotSandbox::Remedy remedy) {
   std::string text = "sandboxes cannot be made safe here: ";
   for (std::size_t i = 0; i < missing.size(); ++i) text += (i == 0 ? "" : "; ") + missing[i];
-  return text + " (`hearth doctor` says what to do; allow_degraded accepts it)";
+  text += " (`hearth doctor` says what to do";
+  return text + (remedy == CannotSandbox::Remedy::none ? ")" : "; allow_degraded accepts it)");
+}
+
+void choose_users(NativeHost& host) {
+  UserFacts facts = gather_user_facts();
+  // Version 1 of cgroups lets only the machine's root move processes of other users.
+  if (host.cgroups && !facts.is_host_root() &&
+      own_cgroup_mounts().version == CgroupMounts::Version::v1)
+    facts.may_set_ids = false;
+  const UserPlan plan = plan_users(facts);
+  if (plan.kind == UserPlan::Kind::refused)
+    throw CannotSandbox({plan.reason}, CannotSandbox::Remedy::none);
+  if (plan.kind == UserPlan::Kind::one) host.uids = plan.ranges.front();
+  if (plan.kind != UserPlan::Kind::range) return;
+  host.claim.emplace(plan.ranges);
+  host.uids = host.claim->range();
+  host.free_uids = std::make_shared<UidPool>(*host.uids);
 }
 
 }  // namespace
 
-CannotSandbox::CannotSandbox(std::vector<std::string> what)
-    : Error(in_words(what)), missing(std::move(what)) {}
+CannotSandbox::CannotSandbox(std::vector<std::string> what, Remedy remedy)
+    : Error(in_words(what, remedy)), missing(std::move(what)) {}
 
 std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& options) {
   auto host = std::make_shared<NativeHost>();
@@ -28,16 +46,13 @@ std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& opti
   host->ready_limit = options.ready_limit;
   host->seccomp_filter = seccomp::compile_filter();
   host->own_namespaces = observe_process(::getpid()).namespaces;
-  if (::geteuid() == 0) {
-    host->uids.emplace();
-    host->free_uids = std::make_shared<UidPool>(host->uids->range());
-  }
   try {
     host->cgroups = std::make_unique<CgroupTree>(own_cgroup_mounts());
   } catch (const Error& error) {
     host->degraded.push_back(std::string("no limits on memory, processes and CPU (") +
                              error.what() + ")");
   }
+  choose_users(*host);
   // Version 1 forbids every rename between directories.
   if (::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) < 2) {
     host->use_landlock = false;

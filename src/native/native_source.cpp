@@ -120,9 +120,7 @@ Task<std::shared_ptr<Zygote>> NativeSource::running_zygote() {
   if (is_stopped_) throw SpawnError("no more sandboxes are made here: the source is closed", {});
   if (zygote_ && zygote_->alive()) co_return zygote_;
   zygote_.reset();
-  const std::optional<UidRange> uids =
-      host_->uids ? std::optional(host_->uids->range()) : std::nullopt;
-  const LaunchPlan plan = launch_plan(environment_, host_->programs, uids, this_machine());
+  const LaunchPlan plan = launch_plan(environment_, host_->programs, host_->uids, this_machine());
   const auto starting =
       std::make_shared<Zygote>(executor_, host_->programs, plan, host_->seccomp_filter.get());
   loading_ = starting;
@@ -208,8 +206,8 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
 ExpectedPosture NativeSource::expected_of(const NativeSandbox& sandbox) const {
   const uid_t uid = sandbox.uid();
   ExpectedPosture expected;
-  expected.uid = host_->uids ? host_->uids->range().first + uid : ::geteuid();
-  expected.gid = host_->uids ? host_->uids->range().first + uid : ::getegid();
+  expected.uid = host_->uids ? host_->uids->first + uid : ::geteuid();
+  expected.gid = host_->uids ? host_->uids->first + uid : ::getegid();
   expected.no_groups = host_->uids.has_value();
   expected.our_namespaces = host_->own_namespaces;
   if (sandbox.cgroup() != nullptr) {

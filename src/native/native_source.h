@@ -32,8 +32,9 @@ class NativeSandbox;
 struct NativeHost {
   backend::Programs programs;
   os::UniqueFd seccomp_filter;
-  std::optional<UidRangeClaim> uids;    // as root
-  std::shared_ptr<UidPool> free_uids;   // those of `uids`, for the sandboxes of all sources
+  std::optional<UidRange> uids;         // empty: sandboxes are the caller
+  std::optional<UidRangeClaim> claim;   // of `uids`, unless that is a single user
+  std::shared_ptr<UidPool> free_uids;   // those of `claim`, for the sandboxes of all sources
   std::unique_ptr<CgroupTree> cgroups;  // empty only with allow_degraded
   bool use_landlock = true;
   std::chrono::milliseconds ready_limit{};
@@ -49,9 +50,11 @@ struct NativeHostOptions {
   // For a sandbox to be forked, and then for it to be ready.
   std::chrono::milliseconds ready_limit{30'000};
 };
-// Throws CannotSandbox naming everything that is missing, unless the operator accepts that.
+// Throws CannotSandbox naming everything that is missing, unless the operator accepts that. A host
+// whose sandboxes would be the machine's root is refused in any case.
 struct CannotSandbox : Error {
-  explicit CannotSandbox(std::vector<std::string> what);
+  enum class Remedy { allow_degraded, none };
+  explicit CannotSandbox(std::vector<std::string> what, Remedy remedy = Remedy::allow_degraded);
   std::vector<std::string> missing;
 };
 std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& options);

@@ -12,10 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Above what distributions, directory services and other container engines hand out.
-constexpr uid_t first_range = 0x70000000;
-constexpr uid_t range_size = 1 << 16;
-constexpr unsigned range_count = 2048;
 // Inside, the low numbers have meanings.
 constexpr uid_t first_sandbox_uid = 1000;
 
@@ -41,16 +37,19 @@ std::vector<fs::path> UidRangeClaim::usual_directories() {
   return {"/run/hearth/users", "/var/lib/hearth/users"};
 }
 
-UidRangeClaim::UidRangeClaim(const std::vector<fs::path>& directories) {
+UidRangeClaim::UidRangeClaim(const std::vector<UidRange>& candidates,
+                             const std::vector<fs::path>& directories) {
   const std::optional<fs::path> directory = usable_of(directories);
-  unsigned index = directory ? 0 : std::random_device()() % range_count;
-  for (; directory && index < range_count; ++index) {
-    mark_ = os::FileLock::try_acquire(*directory / std::to_string(index));
-    if (mark_) break;
+  // Instances in other containers may have the same users and do not see our claim. If each begins
+  // at another place they hardly meet.
+  std::size_t index = std::random_device()();
+  for (std::size_t tried = 0; tried < candidates.size(); ++tried, ++index) {
+    range_ = candidates[index % candidates.size()];
+    if (!directory) return;
+    mark_ = os::FileLock::try_acquire(*directory / std::to_string(range_.first));
+    if (mark_) return;
   }
-  if (index == range_count)
-    throw Error("no range of users is free for sandboxes: other instances have taken all of them");
-  range_ = {first_range + index * range_size, range_size};
+  throw Error("no range of users is free for sandboxes: other instances have taken all of them");
 }
 
 UidPool::UidPool(const UidRange& range) {

@@ -1,5 +1,5 @@
-// native/uid_range.h: users that exist for sandboxes only. As root, every live sandbox has one of
-// its own.
+// native/uid_range.h: users that exist for sandboxes only. Where the host may give them out, every
+// live sandbox has one of its own.
 #pragma once
 
 #include "native/launch_plan.h"
@@ -18,9 +18,10 @@ class UidRangeClaim {
  public:
   // In a directory that only root can write, so that no other user takes all ranges.
   static std::vector<std::filesystem::path> usual_directories();
-  // Throws Error when all ranges are taken. Without a directory that can be used, the range is a
-  // random one.
+  // Throws Error when all candidates are taken. Without a directory that can be used, the range is
+  // a random one.
   explicit UidRangeClaim(
+      const std::vector<UidRange>& candidates,
       const std::vector<std::filesystem::path>& directories = usual_directories());
   const UidRange& range() const { return range_; }
 

@@ -20,6 +20,7 @@ using native::UidRangeClaim;
 namespace {
 
 constexpr uid_t stranger = 65534;
+const std::vector<native::UidRange> two_ranges = {{0x70000000, 1 << 16}, {0x70010000, 1 << 16}};
 
 // Binds the abstract sockets that were once a claim; true if all could be bound.
 bool take_all_names() {
@@ -50,21 +51,22 @@ int in_child(const Body& body) {
 TEST_CASE("two instances have different ranges, and one that ended leaves its range to others") {
   const test::TemporaryDirectory directory;
   const std::vector<std::filesystem::path> here = {directory.path() / "users"};
-  const UidRangeClaim first(here);
-  auto second = std::make_unique<UidRangeClaim>(here);
+  const UidRangeClaim first(two_ranges, here);
+  auto second = std::make_unique<UidRangeClaim>(two_ranges, here);
   CHECK(first.range().first != second->range().first);
   const uid_t free = second->range().first;
   second.reset();
-  CHECK(UidRangeClaim(here).range().first == free);
+  CHECK(UidRangeClaim(two_ranges, here).range().first == free);
 }
 
 TEST_CASE("a directory that cannot be used leaves the choice to the next, then to chance") {
   const test::TemporaryDirectory directory;
   std::filesystem::create_directory(directory.path() / "open");
   std::filesystem::permissions(directory.path() / "open", std::filesystem::perms::all);
-  const UidRangeClaim claim({"/proc/none", directory.path() / "open", directory.path() / "next"});
-  CHECK(std::filesystem::exists(directory.path() / "next/0"));
-  CHECK(UidRangeClaim({"/proc/none"}).range().count == claim.range().count);
+  const UidRangeClaim claim(two_ranges,
+                            {"/proc/none", directory.path() / "open", directory.path() / "next"});
+  CHECK(std::filesystem::exists(directory.path() / "next" / std::to_string(claim.range().first)));
+  CHECK(UidRangeClaim(two_ranges, {"/proc/none"}).range().count == claim.range().count);
 }
 
 TEST_CASE("a user that takes every name there is does not keep root from a range of users" *
@@ -77,7 +79,7 @@ TEST_CASE("a user that takes every name there is does not keep root from a range
     const uid_t root = ::geteuid();
     if (::seteuid(stranger) != 0 || !take_all_names() || ::seteuid(root) != 0) return 12;
     try {
-      return UidRangeClaim().range().count > 0 ? 0 : 13;
+      return UidRangeClaim(two_ranges).range().count > 0 ? 0 : 13;
     } catch (const std::exception&) {
       return 14;
     }

@@ -16,6 +16,8 @@ namespace hearth::test {
 
 // One per test program: what the machine offers does not change.
 std::shared_ptr<const native::NativeHost> native_host();
+// Not merely root of a user namespace.
+bool host_is_machine_root();
 native::Environment plain_environment();
 
 class NativeSandboxes {

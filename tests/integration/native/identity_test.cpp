@@ -2,6 +2,7 @@
 #include "native/native_sandbox.h"
 #include "native/posture.h"
 #include "os/read_file.h"
+#include "os/user_rights.h"
 #include "tests/support/host_view.h"
 #include "tests/support/in_sandbox.h"
 #include "tests/support/temporary_directory.h"
@@ -104,7 +105,7 @@ for become in (os.setuid, os.setgid, lambda user: os.setgroups([user])):
 }
 
 TEST_CASE("every live sandbox has a user of its own on the host") {
-  if (::geteuid() != 0) return;  // one user has no others to give
+  if (!native_host()->claim) return;  // one user has no others to give
   NativeSandboxes one_environment;
   NativeSandboxes other_environment;
   std::vector<std::unique_ptr<backend::Sandbox>> live;
@@ -114,11 +115,39 @@ TEST_CASE("every live sandbox has a user of its own on the host") {
   for (const auto& sandbox : live) {
     const std::set<unsigned> ids = host_ids_of(*sandbox);
     REQUIRE(ids.size() == 1);
-    CHECK(*ids.begin() >= 0x70000000);
+    CHECK(*ids.begin() > native_host()->uids->first);
+    CHECK(*ids.begin() - native_host()->uids->first < native_host()->uids->count);
     CHECK(all.insert(*ids.begin()).second);
     for (const pid_t pid : processes_of(*sandbox))
       CHECK(numbers_in(status_line(pid, "Groups")).empty());
   }
+}
+
+TEST_CASE("the machine's root is in no user namespace of a sandbox or its zygote") {
+  const std::optional<uid_t> host_root = os::host_root_uid();
+  if (!host_root) return;  // nor is it in ours
+  NativeSandboxes sandboxes;
+  const auto sandbox = sandboxes.spawn();
+  std::vector<pid_t> pids = processes_of(*sandbox);
+  pids.push_back(zygote_of(*sandbox));
+  pids.push_back(parent_of(zygote_of(*sandbox)));  // the launcher
+  CHECK(pids.size() == 5);
+  for (const pid_t pid : pids)
+    for (const std::string map : {"/uid_map", "/gid_map"}) {
+      const std::string text = os::read_file("/proc/" + std::to_string(pid) + map, 4096);
+      CAPTURE(text);
+      // Inside, outside, count.
+      std::istringstream words(text);
+      unsigned inside = 0;
+      unsigned first = 0;
+      unsigned count = 0;
+      words >> inside >> first >> count;
+      REQUIRE(words.good());
+      const bool has_host_root = *host_root >= first && *host_root - first < count;
+      CHECK_FALSE(has_host_root);
+      const bool has_another_line = static_cast<bool>(words >> inside);
+      CHECK_FALSE(has_another_line);
+    }
 }
 
 // The second was the one that made its user namespace.
@@ -160,7 +189,7 @@ TEST_CASE("whoever runs the host sees all descriptors of a sandbox's processes")
 }
 
 TEST_CASE("no process of a sandbox holds a file or directory of the host") {
-  if (::geteuid() != 0) return;  // only root can look
+  if (!host_is_machine_root()) return;  // only root can look
   NativeSandboxes sandboxes;
   const auto neighbour = sandboxes.spawn();
   const auto sandbox = sandboxes.spawn();
@@ -179,7 +208,7 @@ TEST_CASE("no process of a sandbox holds a file or directory of the host") {
 
 TEST_CASE("init cannot be read, written, traced or robbed of descriptors") {
   // One user has only one name outside: the numbers of its descriptors can be listed.
-  const std::string owned_by_root = ::geteuid() == 0 ? "('fd', 'clear_refs')" : "()";
+  const std::string owned_by_root = native_host()->claim ? "('fd', 'clear_refs')" : "()";
   CHECK(printed("owned_by_root = " + owned_by_root + R"py(
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -213,7 +242,7 @@ print('done')
 }
 
 TEST_CASE("a new sandbox is closed before its processes have run at all") {
-  if (::geteuid() != 0) return;  // only root can look
+  if (!host_is_machine_root()) return;  // only root can look
   NativeSandboxes sandboxes;
   for (int round = 0; round < 50; ++round) {
     const auto sandbox = sandboxes.spawn();
@@ -323,6 +352,7 @@ print('done')
 }
 
 TEST_CASE("a sandbox has its full share of the processors until it is killed") {
+  if (!native_host()->cgroups) return;  // accepted by another test that runs this one
   NativeSandboxes sandboxes;
   const auto sandbox = sandboxes.spawn();
   const native::Cgroup& group = *dynamic_cast<native::NativeSandbox&>(*sandbox).cgroup();
