@@ -1,8 +1,7 @@
 #include "docker/engine_address.h"
 
 #include "base/error.h"
-
-#include <unistd.h>
+#include "os/in_container.h"
 
 #include <cerrno>
 #include <charconv>
@@ -81,8 +80,6 @@ std::string explain_unreachable(const EngineAddress& address, int error_number, 
   return text + "start the engine (systemctl start docker)";
 }
 
-bool runs_in_container() {
-  return ::access("/.dockerenv", F_OK) == 0 || ::access("/run/.containerenv", F_OK) == 0;
-}
+bool runs_in_container() { return os::runs_in_container(); }
 
 }  // namespace hearth::docker

@@ -36,7 +36,8 @@ std::string map_of(const UidRange& uids) {
 void unshare_user_namespace() {
   if (::unshare(CLONE_NEWUSER) == 0) return;
   throw Error(std::string("create a user namespace: ") + std::strerror(errno) +
-              " (`hearth doctor` says how to allow it)");
+              " (`hearth doctor` says how to allow it; in a container: docker run --security-opt "
+              "seccomp=unconfined, or the profile of docs/containers.md)");
 }
 
 void become_root_inside() {

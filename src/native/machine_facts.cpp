@@ -3,15 +3,20 @@
 #include "base/error.h"
 #include "native/cgroup_files.h"
 #include "native/group_access.h"
+#include "os/in_container.h"
 
 #include <linux/landlock.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -53,6 +58,16 @@ std::string try_cgroups(const CgroupMounts& mounts) try {
   return error.what();
 }
 
+// In a child, since there is no way back.
+std::string try_user_namespace() {
+  const pid_t child = ::fork();
+  if (child < 0) throw OsError("fork");
+  if (child == 0) ::_exit(::unshare(CLONE_NEWUSER) == 0 ? 0 : errno);
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) throw OsError("wait for a child");
+  return status == 0 ? std::string() : std::strerror(WEXITSTATUS(status));
+}
+
 // Landlock that can rename, and mount_setattr.
 constexpr std::array<int, 2> oldest_kernel = {5, 19};
 
@@ -85,12 +100,18 @@ Finding user_namespace_finding(const MachineFacts& facts) {
     refuse("not in this kernel", "use a kernel with CONFIG_USER_NS");
   } else if (facts.max_user_namespaces == 0) {
     refuse("none allowed", "sysctl -w user.max_user_namespaces=65536");
-  } else if (!facts.is_root && facts.unprivileged_userns_clone == 0) {
+  } else if (!facts.users.may_mount && facts.unprivileged_userns_clone == 0) {
     refuse("only for root", "sysctl -w kernel.unprivileged_userns_clone=1");
-  } else if (!facts.is_root && facts.apparmor_restricts_userns.value_or(0) != 0) {
+  } else if (!facts.users.may_mount && facts.apparmor_restricts_userns.value_or(0) != 0) {
     refuse("without rights, by AppArmor",
            "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile "
            "that allows hearth-launcher `userns`");
+  } else if (!facts.user_namespace_problem.empty()) {
+    refuse("refused (" + facts.user_namespace_problem + ")",
+           facts.in_container
+               ? "docker run --security-opt seccomp=unconfined, or the profile of "
+                 "docs/containers.md; with AppArmor --security-opt apparmor=unconfined, too"
+               : "look for a seccomp filter or a security module that forbids unshare");
   }
   return finding;
 }
@@ -112,13 +133,15 @@ std::string cgroup_words(const CgroupMounts& cgroups) {
 }
 
 std::string cgroup_remedy(const MachineFacts& facts) {
+  const bool is_root = facts.users.uid == 0;
+  if (facts.in_container) return container_cgroup_flags(facts.cgroups.version);
   if (facts.cgroups.version == Version::none) return "mount -t cgroup2 none /sys/fs/cgroup";
   if (facts.cgroups.version == Version::v1)
-    return facts.is_root ? "mount the controllers memory, pids and cpu"
-                         : "run as root, or have root give you groups in the trees of memory, pids "
-                           "and cpu, and start from within them";
-  return facts.is_root ? "systemd-run --scope -p Delegate=yes hearth ..."
-                       : "systemd-run --user --scope -p Delegate=yes hearth ...";
+    return is_root ? "mount the controllers memory, pids and cpu"
+                   : "run as root, or have root give you groups in the trees of memory, pids "
+                     "and cpu, and start from within them";
+  return is_root ? "systemd-run --scope -p Delegate=yes hearth ..."
+                 : "systemd-run --user --scope -p Delegate=yes hearth ...";
 }
 
 Finding cgroup_finding(const MachineFacts& facts) {
@@ -175,23 +198,57 @@ Finding seccomp_finding(const MachineFacts& facts) {
 }
 
 Finding identity_finding(const MachineFacts& facts) {
-  if (facts.is_root) return {.what = "users", .found = "root: each sandbox has a user of its own"};
-  std::string consequence = "sandboxes are kept apart by namespaces alone";
-  if (facts.groups > 0)
-    consequence += ", and have your " + std::to_string(facts.groups) +
-                   " supplementary groups, which matter where a mount shows files of them";
-  return {.what = "users",
-          .found = "ordinary user: all sandboxes are you",
-          .state = State::weak,
-          .consequence = std::move(consequence),
-          .remedy = "run as root, if you want each to be a user of its own"};
+  const UserPlan plan = plan_users(facts.users);
+  Finding finding{.what = "users", .state = State::weak};
+  finding.consequence = "sandboxes are kept apart by namespaces alone";
+  switch (plan.kind) {
+    case UserPlan::Kind::range:
+      return {.what = finding.what,
+              .found = std::string("each sandbox has a user of its own, ") +
+                       (facts.users.may_mount ? "with CAP_SYS_ADMIN"
+                                              : "by a user namespace, without CAP_SYS_ADMIN")};
+    case UserPlan::Kind::one:
+      finding.found = "all sandboxes are user " + std::to_string(plan.ranges.front().first);
+      finding.remedy = "give this user namespace 65536 users, if you want each to have its own";
+      break;
+    case UserPlan::Kind::caller:
+      if (facts.groups > 0)
+        finding.consequence += ", and have your " + std::to_string(facts.groups) +
+                               " supplementary groups, which matter where a mount shows files of "
+                               "them";
+      finding.found = facts.users.uid == 0 ? "root of a user namespace: all sandboxes are you"
+                                           : "ordinary user: all sandboxes are you";
+      finding.remedy = facts.users.uid == 0
+                           ? "give this user namespace 65536 users (/etc/subuid), if you want each "
+                             "sandbox to have its own"
+                           : "run as root, if you want each to be a user of its own";
+      break;
+    case UserPlan::Kind::refused:
+      finding.state = State::missing;
+      finding.found = "none for sandboxes";
+      finding.consequence = "no sandbox can be made";
+      finding.remedy = plan.reason;
+      break;
+  }
+  return finding;
 }
 
 }  // namespace
 
+std::string container_cgroup_flags(Version version) {
+  if (version == Version::v1)
+    return "docker run -v /sys/fs/cgroup/memory/hearth:/sys/fs/cgroup/memory, and the same for "
+           "pids "
+           "and cpu, with groups that you have made on the host (docs/containers.md)";
+  return "docker run --cgroupns host -v /sys/fs/cgroup/hearth:/sys/fs/cgroup, with a group that "
+         "you "
+         "have made on the host (docs/containers.md)";
+}
+
 MachineFacts gather_machine_facts() {
   MachineFacts facts;
-  facts.is_root = ::geteuid() == 0;
+  facts.in_container = os::runs_in_container();
+  facts.user_namespace_problem = try_user_namespace();
   facts.groups = own_credentials().groups.size();
   utsname names{};
   if (::uname(&names) == 0) facts.kernel = names.release;
@@ -208,6 +265,8 @@ MachineFacts gather_machine_facts() {
                           ::access((facts.cgroups.memory / socket_limit_file).c_str(), F_OK) == 0);
   facts.tcp_bytes = most_pages("/proc/sys/net/ipv4/tcp_mem") * page_bytes();
   facts.udp_bytes = most_pages("/proc/sys/net/ipv4/udp_mem") * page_bytes();
+  facts.users = gather_user_facts(
+      facts.cgroup_problem.empty() ? std::optional(facts.cgroups.version) : std::nullopt);
   const long version =
       ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   facts.landlock_version = static_cast<int>(std::max(version, 0L));

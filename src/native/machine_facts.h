@@ -3,9 +3,10 @@
 #pragma once
 
 #include "native/cgroup.h"
+#include "native/user_plan.h"
 
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,13 +15,15 @@
 namespace hearth::native {
 
 struct MachineFacts {
-  bool is_root = false;
-  std::size_t groups = 0;                    // supplementary
+  UserFacts users{};
+  std::size_t groups = 0;  // supplementary
+  bool in_container = false;
   std::string kernel{};                      // 6.1.0-18-amd64
   std::map<std::string, bool> namespaces{};  // by their names in /proc/self/ns
   long max_user_namespaces = 0;
   std::optional<int> unprivileged_userns_clone{};  // a switch of Debian's kernels
   std::optional<int> apparmor_restricts_userns{};  // one of Ubuntu's
+  std::string user_namespace_problem{};            // why none can be made; empty: it can
   CgroupMounts cgroups{};
   std::string cgroup_problem{};  // why none can be made; empty: it can
   bool limits_sockets = true;    // cgroups can limit the buffers of TCP and UDP
@@ -29,7 +32,8 @@ struct MachineFacts {
   int landlock_version = 0;      // 0: none
   bool seccomp_filters = false;
 };
-// Makes and removes one empty cgroup: whether that works cannot be seen otherwise.
+// Makes and removes one empty cgroup and one user namespace: whether that works cannot be seen
+// otherwise.
 MachineFacts gather_machine_facts();
 
 struct Finding {
@@ -41,5 +45,8 @@ struct Finding {
   std::string remedy{};       // a command or a sentence
 };
 std::vector<Finding> findings_of(const MachineFacts& facts);
+
+// The flags of `docker run` that give a container a cgroup of its own to write.
+std::string container_cgroup_flags(CgroupMounts::Version version);
 
 }  // namespace hearth::native

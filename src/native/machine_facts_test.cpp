@@ -11,7 +11,12 @@ namespace {
 
 MachineFacts good_machine() {
   MachineFacts facts;
-  facts.is_root = true;
+  facts.users = {.uid = 0,
+                 .host_root = 0,
+                 .may_mount = true,
+                 .may_set_ids = true,
+                 .uids = {{0, 0xffffffff}},
+                 .gids = {{0, 0xffffffff}}};
   facts.kernel = "6.1.0-18-amd64";
   for (const char* name : {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"})
     facts.namespaces[name] = true;
@@ -19,6 +24,13 @@ MachineFacts good_machine() {
   facts.cgroups.version = CgroupMounts::Version::v2;
   facts.landlock_version = 2;
   facts.seccomp_filters = true;
+  return facts;
+}
+
+UserFacts ordinary_user() {
+  UserFacts facts = good_machine().users;
+  facts.uid = 1000;
+  facts.may_mount = facts.may_set_ids = false;
   return facts;
 }
 
@@ -40,7 +52,7 @@ TEST_CASE("on a good machine nothing is missing") {
 
 TEST_CASE("whatever is missing comes with its consequence and a remedy") {
   MachineFacts facts = good_machine();
-  facts.is_root = false;
+  facts.users = ordinary_user();
   facts.kernel = "5.10.0";
   facts.namespaces["net"] = false;
   facts.apparmor_restricts_userns = 1;
@@ -83,10 +95,38 @@ TEST_CASE("the remedy fits the machine") {
   MachineFacts facts = good_machine();
   facts.cgroup_problem = "no right";
   CHECK(about("cgroups", facts).remedy == "systemd-run --scope -p Delegate=yes hearth ...");
-  facts.is_root = false;
+  facts.users = ordinary_user();
   CHECK(about("cgroups", facts).remedy == "systemd-run --user --scope -p Delegate=yes hearth ...");
   facts.unprivileged_userns_clone = 0;
   CHECK(about("user namespaces", facts).remedy == "sysctl -w kernel.unprivileged_userns_clone=1");
-  facts.is_root = true;
+  facts.users = good_machine().users;
   CHECK(about("user namespaces", facts).state == State::good);
+}
+
+TEST_CASE("doctor says which users sandboxes get, and when they get none") {
+  MachineFacts facts = good_machine();
+  CHECK(about("users", facts).found == "each sandbox has a user of its own, with CAP_SYS_ADMIN");
+  facts.users.may_mount = false;
+  CHECK(about("users", facts).found ==
+        "each sandbox has a user of its own, by a user namespace, without CAP_SYS_ADMIN");
+  CHECK(about("users", facts).state == State::good);
+  facts.users.may_set_ids = false;
+  CHECK(about("users", facts).state == State::missing);
+  CHECK(about("users", facts).remedy.find("--cap-add SETUID") != std::string::npos);
+  facts.users = ordinary_user();
+  CHECK(about("users", facts).state == State::weak);
+}
+
+TEST_CASE("in a container the remedies are the engine's flags") {
+  MachineFacts facts = good_machine();
+  facts.in_container = true;
+  facts.user_namespace_problem = "Operation not permitted";
+  facts.cgroup_problem = "Read-only file system";
+  CHECK(about("user namespaces", facts).remedy.find("--security-opt seccomp=") !=
+        std::string::npos);
+  CHECK(about("cgroups", facts).remedy.find("--cgroupns host -v /sys/fs/cgroup/hearth") !=
+        std::string::npos);
+  facts.cgroups.version = CgroupMounts::Version::v1;
+  CHECK(about("cgroups", facts).remedy.find("-v /sys/fs/cgroup/memory/hearth") !=
+        std::string::npos);
 }

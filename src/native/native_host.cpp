@@ -1,8 +1,10 @@
 // What this machine offers for sandboxes, and the refusal to go on without.
 #include "base/log.h"
+#include "native/machine_facts.h"
 #include "native/native_source.h"
 #include "native/posture.h"
 #include "native/user_plan.h"
+#include "os/in_container.h"
 #include "seccomp/compile_filter.h"
 
 #include <linux/landlock.h>
@@ -20,12 +22,8 @@ std::string in_words(const std::vector<std::string>& missing, CannotSandbox::Rem
 }
 
 void choose_users(NativeHost& host) {
-  UserFacts facts = gather_user_facts();
-  // Version 1 of cgroups lets only the machine's root move processes of other users.
-  if (host.cgroups && !facts.is_host_root() &&
-      own_cgroup_mounts().version == CgroupMounts::Version::v1)
-    facts.may_set_ids = false;
-  const UserPlan plan = plan_users(facts);
+  const UserPlan plan = plan_users(
+      gather_user_facts(host.cgroups ? std::optional(own_cgroup_mounts().version) : std::nullopt));
   if (plan.kind == UserPlan::Kind::refused)
     throw CannotSandbox({plan.reason}, CannotSandbox::Remedy::none);
   if (plan.kind == UserPlan::Kind::one) host.uids = plan.ranges.front();
@@ -49,8 +47,10 @@ std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& opti
   try {
     host->cgroups = std::make_unique<CgroupTree>(own_cgroup_mounts());
   } catch (const Error& error) {
-    host->degraded.push_back(std::string("no limits on memory, processes and CPU (") +
-                             error.what() + ")");
+    std::string why = error.what();
+    if (os::runs_in_container())
+      why += "; in a container: " + container_cgroup_flags(own_cgroup_mounts().version);
+    host->degraded.push_back("no limits on memory, processes and CPU (" + why + ")");
   }
   choose_users(*host);
   // Version 1 forbids every rename between directories.

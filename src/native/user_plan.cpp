@@ -64,7 +64,7 @@ std::optional<uid_t> usable_user(const UserFacts& facts) {
 
 }  // namespace
 
-UserFacts gather_user_facts() {
+UserFacts gather_user_facts(std::optional<CgroupMounts::Version> cgroups) {
   const os::Capabilities rights = os::capabilities_after_exec();
   UserFacts facts;
   facts.uid = ::geteuid();
@@ -72,6 +72,7 @@ UserFacts gather_user_facts() {
   facts.may_mount = os::has(rights, CAP_SYS_ADMIN);
   facts.may_set_ids = os::has(rights, CAP_SETUID) && os::has(rights, CAP_SETGID) &&
                       os::read_file("/proc/self/setgroups", max_map_bytes).starts_with("allow");
+  if (cgroups == CgroupMounts::Version::v1 && !facts.is_host_root()) facts.may_set_ids = false;
   facts.uids = os::parse_id_map(os::read_file("/proc/self/uid_map", max_map_bytes));
   facts.gids = os::parse_id_map(os::read_file("/proc/self/gid_map", max_map_bytes));
   return facts;

@@ -2,6 +2,7 @@
 // its user id: root in a container may lack rights, root of a user namespace may lack users.
 #pragma once
 
+#include "native/cgroup.h"
 #include "native/launch_plan.h"
 #include "os/user_rights.h"
 
@@ -21,7 +22,9 @@ struct UserFacts {
 
   bool is_host_root() const { return host_root == uid; }
 };
-UserFacts gather_user_facts();
+// `cgroups`: those in use, if any. Version 1 lets only the machine's root move processes of other
+// users, so other callers may not set ids then.
+UserFacts gather_user_facts(std::optional<CgroupMounts::Version> cgroups);
 
 struct UserPlan {
   enum class Kind {
