@@ -6,6 +6,8 @@ Argument: the hearth program. HEARTH_TEST_DOCKER: the address of an engine (scri
 import fcntl
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import time
 import unittest
 
 HEARTH = os.path.abspath(sys.argv.pop())
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ENGINE = os.environ["HEARTH_TEST_DOCKER"]
 SOCKET = ENGINE[len("unix://"):]
 PATIENCE_SECONDS = 120
@@ -207,6 +210,131 @@ class InAContainer(DockerTest):
         done = self.controller("-v", SOCKET + ":/var/run/docker.sock", "--user", "10001:10001", script="x = 1")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("--group-add", done.stderr)
+
+
+class NativeInAContainer(DockerTest):
+    """Native sandboxes inside a container that was started with the flags of docs/containers.md."""
+
+    def setUp(self):
+        super().setUp()
+        self.name = "hearth-test-" + os.path.basename(self.folder)
+        with open(SOURCE + "/docs/containers.md") as page:
+            self.commands = [block.replace("\\\n", " ") for block in re.findall(r"```sh\n(.*?)```", page.read(), re.S)]
+
+    def command(self, *marks):
+        """The one command of the page with all marks, for a group and files of this test."""
+        (found,) = (command for command in self.commands if all(mark in command for mark in marks))
+        return found.replace("/hearth:", f"/{self.name}:").replace("/hearth ", f"/{self.name} ").replace("/hearth\n", f"/{self.name}\n")
+
+    def make_groups(self):
+        mark = "/memory/" if os.path.isdir("/sys/fs/cgroup/memory") else "subtree_control"
+        prepare = self.command("mkdir", mark)
+        groups = re.findall(r"/sys/fs/cgroup/\S*" + self.name, prepare)
+        subprocess.run(["sh", "-ec", prepare], check=True)
+        self.addCleanup(lambda: [self.remove_group(group) for group in groups])
+        return groups
+
+    def remove_group(self, group):
+        """A hearth that was killed leaves its groups, and the kernel may count a dead process for a moment."""
+        for _ in range(1000):
+            try:
+                for folder, _, _ in os.walk(group, topdown=False):
+                    os.rmdir(folder)
+                return
+            except OSError:
+                time.sleep(0.01)
+        self.fail(group + " is still in use")
+
+    def container(self, command, *extra, script):
+        """Starts a documented command with this machine's programs and libraries, and with a script."""
+        words = shlex.split(command)
+        image = words.index("IMAGE")
+        flags = [word.replace("docs/", SOURCE + "/docs/") for word in words[words.index("run") + 1:image]]
+        inside = ["/hearth-bin/hearth" if word == "hearth" else word for word in words[image + 1:]]
+        os.makedirs(self.folder + "/work", exist_ok=True)
+        self.file("work/script.py", script)
+        self.addCleanup(subprocess.run, ["docker", "-H", ENGINE, "rm", "-f", self.name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return subprocess.Popen(
+            ["docker", "-H", ENGINE, "run", "--rm", "--name", self.name, "--network", "none", "-v", "/usr:/usr:ro"]
+            + ["-v", os.path.dirname(HEARTH) + ":/hearth-bin:ro", "-v", self.folder + "/work:/home:ro", "-w", "/home"]
+            + [*flags, *extra, "python:3.11-slim", *inside],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def output(self, process):
+        out, errors = process.communicate(timeout=PATIENCE_SECONDS)
+        return process.returncode, out, errors
+
+    def run_command(self):
+        mark = ":/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else "--cgroupns"
+        return self.command("docker run", mark)
+
+    def processes_in(self, group):
+        pids = []
+        for folder, _, _ in os.walk(group):
+            with open(folder + "/cgroup.procs") as file:
+                pids += file.read().split()
+        return pids
+
+    def check_from_the_host(self, pids):
+        self.assertGreaterEqual(len(pids), 2)
+        for pid in pids:
+            with open(f"/proc/{pid}/status") as file:
+                status = dict(line.rstrip("\n").split(":\t", 1) for line in file)
+            users = {int(number) for number in (status["Uid"] + "\t" + status["Gid"]).split()}
+            self.assertGreaterEqual(min(users), 0x70000000)
+            self.assertEqual(status["Groups"].strip(), "")
+            for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+                self.assertEqual(int(status[name], 16), 0, name)
+            self.assertEqual((status["Seccomp"], status["NoNewPrivs"]), ("2", "1"))
+            for name in ("uid_map", "gid_map"):
+                with open(f"/proc/{pid}/{name}") as file:
+                    (line,) = file.read().splitlines()
+                _, outside, count = (int(number) for number in line.split())
+                self.assertEqual((outside >= 0x70000000, count), (True, 1))
+
+    def test_the_documented_flags_are_enough_and_sandboxes_are_closed(self):
+        groups = self.make_groups()
+        for extra in ([], ["--cap-add", "SYS_ADMIN"]):
+            with self.subTest(extra=extra):
+                waiting = "import time\nprint('begun', flush=True)\nwhile True: time.sleep(60)\n"
+                process = self.container(self.run_command(), *extra, script=waiting)
+                with process, process.stdout, process.stderr:
+                    begun = process.stdout.readline()
+                    self.assertEqual(begun, "begun\n", begun or process.stderr.read())
+                    self.check_from_the_host(self.processes_in(groups[0]))
+                    self.docker("kill", self.name)
+                    process.communicate(timeout=PATIENCE_SECONDS)
+
+    def test_limits_hold_in_a_documented_container(self):
+        self.make_groups()
+        command = self.run_command().replace("hearth run", "hearth run -q --memory 64M")
+        code, _, errors = self.output(self.container(command, script="x = bytearray(1 << 28)"))
+        self.assertEqual(code, 137, errors)
+
+    def test_without_a_group_the_flag_is_named_and_degraded_sandboxes_start(self):
+        degraded = self.command("docker run", "--allow-degraded")
+        code, _, errors = self.output(self.container(degraded.replace("--allow-degraded", ""), script="print('ok')"))
+        self.assertEqual(code, 3, errors)
+        self.assertIn("-v /sys/fs/cgroup", errors)
+        code, out, errors = self.output(self.container(degraded, script="print('ok')"))
+        self.assertEqual((code, out), (0, "ok\n"), errors)
+        self.assertIn("no limits on memory", errors)
+
+    def test_each_flag_that_is_missing_is_named(self):
+        degraded = self.command("docker run", "--allow-degraded")
+        for flag, named in (
+            ("--security-opt systempaths=unconfined", "--security-opt systempaths=unconfined"),
+            ("--security-opt seccomp=docs/container-seccomp.json", "--security-opt seccomp="),
+            ("--cap-add SETGID", "--cap-add SETGID"),
+        ):
+            with self.subTest(flag=flag):
+                self.assertIn(flag, degraded)
+                code, _, errors = self.output(self.container(degraded.replace(flag, ""), script="print('ok')"))
+                self.assertEqual(code, 3, errors)
+                self.assertIn(named, errors)
 
 
 if __name__ == "__main__":
