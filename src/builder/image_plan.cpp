@@ -111,7 +111,8 @@ std::string dockerfile_of(const BuildPlan& plan, const ImageOptions& options,
   std::string text;
   if (!plan.packages.empty()) text += packages_stage(plan, options, base, stage);
   text += "FROM " + base + "\nUSER root\n";
-  if (!plan.packages.empty()) text += "COPY --from=packages /packages /hearth/packages\n";
+  if (!plan.packages.empty())
+    text += "COPY --from=packages --chown=0:0 /packages /hearth/packages\n";
   text += "COPY hearth /hearth\nCOPY tools /tools\n";
   text += std::string("RUN set -e; ") + remove_risky + "; \\\n" + add_user_commands() + '\n';
   text += label(image_sandbox_label, plan.sandbox);

@@ -86,9 +86,6 @@ json::object tmpfs_mounts(const ContainerOrder& order, uid_t uid) {
 json::object host_config(const ContainerOrder& order, uid_t uid) {
   const blueprint::SandboxConfig& config = order.config;
   json::object host = limits_body(config.resource_limits, order.host_cores);
-  // Engines on cgroups of version 2 leave it out: there it is part of Memory.
-  host["KernelMemoryTCP"] = static_cast<std::int64_t>(blueprint::socket_buffer_bytes(
-      static_cast<std::uint64_t>(config.resource_limits.memory_mb * megabyte)));
   host["ReadonlyRootfs"] = true;
   host["CapDrop"] = json::array{"ALL"};
   host["SecurityOpt"] = json::array{"no-new-privileges:true", "seccomp=" + order.seccomp_profile};

@@ -1,6 +1,5 @@
 // What a sandbox may use, on every backend.
 #include "tests/support/any_backend.h"
-#include "tests/support/system_call_cases.h"
 
 #include <doctest/doctest.h>
 
@@ -85,15 +84,6 @@ for grow in (lambda: os.ftruncate(file.fileno(), 1 << 42), lambda: os.pwrite(fil
   CHECK(Backend(config).run(script).stdout_text == "1500 1500\nEFBIG\nEFBIG\n");
   config.scratch_size_mb = 1600;
   CHECK(Backend(config).run(script).stdout_text == "1600 1600\nEFBIG\nEFBIG\n");
-}
-
-TEST_CASE_TEMPLATE("what sockets hold unread stays below the memory limit", Backend,
-                   ON_EVERY_BACKEND) {
-  blueprint::SandboxConfig config = Backend::config();
-  config.resource_limits.memory_mb = 64;
-  const auto result = Backend(config).run("most = 64 << 20\n" + fill_sockets, 60);
-  // Cgroups of version 2 count it as memory.
-  CHECK((result.verdict == Verdict::memory_limit || result.stdout_text == "True True\n"));
 }
 
 TEST_CASE_TEMPLATE("limits can be tightened and widened again while it lives", Backend,
