@@ -40,7 +40,6 @@ void show_network(LauncherWords& words, const Machine& machine) {
 
 ConfinedPrograms::ConfinedPrograms(const backend::Programs& programs, const ConfinedLimits& limits)
     : programs_(programs), limits_(limits), filter_(seccomp::compile_filter()) {
-  if (::geteuid() == 0) uids_.emplace();
   try {
     groups_ = std::make_unique<CgroupTree>(own_cgroup_mounts());
     group_ = groups_->take(group_limits(limits));
@@ -48,12 +47,17 @@ ConfinedPrograms::ConfinedPrograms(const backend::Programs& programs, const Conf
   } catch (const Error& error) {
     log::info("a build is limited process by process", {{"reason", error.what()}});
   }
+  users_ = claim_users(group_ ? std::optional(own_cgroup_mounts().version) : std::nullopt);
+}
+
+std::optional<uid_t> ConfinedPrograms::user() const {
+  if (!users_.uids) return std::nullopt;
+  return users_.uids->first + (users_.claim ? inside_uid : 0);
 }
 
 void ConfinedPrograms::give(const fs::path& path) const {
-  if (!uids_) return;
-  const uid_t uid = uids_->range().first + inside_uid;
-  if (::lchown(path.c_str(), uid, uid) != 0)
+  const std::optional<uid_t> uid = user();
+  if (uid && ::lchown(path.c_str(), *uid, *uid) != 0)
     throw OsError("give " + path.string() + " to the user of a build");
 }
 
@@ -61,9 +65,8 @@ std::vector<std::string> ConfinedPrograms::words(const os::ProgramRequest& reque
                                                  const Place& place) const {
   const Machine machine = this_machine();
   LauncherWords words;
-  if (uids_)
-    words.add(
-        {"--uids", std::to_string(uids_->range().first), std::to_string(uids_->range().count)});
+  if (const std::optional<UidRange>& uids = users_.uids)
+    words.add({"--uids", std::to_string(uids->first), std::to_string(uids->count)});
   for (const char* path : {"/tmp", "/dev/shm"})
     words.add({"--scratch", path, std::to_string(scratch_mb)});
   show_system(words, machine);

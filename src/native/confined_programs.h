@@ -6,7 +6,7 @@
 
 #include "backend/programs.h"
 #include "native/cgroup.h"
-#include "native/uid_range.h"
+#include "native/sandbox_users.h"
 #include "os/run_program.h"
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class ConfinedPrograms {
   // What the programs see `writable` as.
   static constexpr const char* writable_inside = "/hearth/build";
 
-  // Without cgroups, the limits are those of processes. OsError, Error.
+  // Without cgroups, the limits are those of processes. CannotSandbox, OsError, Error.
   ConfinedPrograms(const backend::Programs& programs, const ConfinedLimits& limits);
 
   // Hands a file or directory over to the user that the programs run as. Nothing of what it is in
@@ -50,11 +50,12 @@ class ConfinedPrograms {
 
  private:
   std::vector<std::string> words(const os::ProgramRequest& request, const Place& place) const;
+  std::optional<uid_t> user() const;  // of the programs, outside; none: the caller
 
   backend::Programs programs_;
   ConfinedLimits limits_;
   os::UniqueFd filter_;
-  std::optional<UidRangeClaim> uids_;  // as root
+  SandboxUsers users_;
   std::unique_ptr<CgroupTree> groups_;
   CgroupTree::Lease group_{nullptr, {}};
 };

@@ -85,7 +85,7 @@ TEST_CASE("an ordinary user is told of its groups, which its sandboxes have") {
   MachineFacts facts = good_machine();
   facts.groups = 3;
   CHECK(about("users", facts).state == State::good);  // root leaves them
-  facts.is_root = false;
+  facts.users = ordinary_user();
   CHECK(about("users", facts).consequence.find("your 3 supplementary groups") != std::string::npos);
   facts.groups = 0;
   CHECK(about("users", facts).consequence.find("groups") == std::string::npos);

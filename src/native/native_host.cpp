@@ -3,7 +3,6 @@
 #include "native/machine_facts.h"
 #include "native/native_source.h"
 #include "native/posture.h"
-#include "native/user_plan.h"
 #include "os/in_container.h"
 #include "seccomp/compile_filter.h"
 
@@ -21,16 +20,8 @@ std::string in_words(const std::vector<std::string>& missing, CannotSandbox::Rem
   return text + (remedy == CannotSandbox::Remedy::none ? ")" : "; allow_degraded accepts it)");
 }
 
-void choose_users(NativeHost& host) {
-  const UserPlan plan = plan_users(
-      gather_user_facts(host.cgroups ? std::optional(own_cgroup_mounts().version) : std::nullopt));
-  if (plan.kind == UserPlan::Kind::refused)
-    throw CannotSandbox({plan.reason}, CannotSandbox::Remedy::none);
-  if (plan.kind == UserPlan::Kind::one) host.uids = plan.ranges.front();
-  if (plan.kind != UserPlan::Kind::range) return;
-  host.claim.emplace(plan.ranges);
-  host.uids = host.claim->range();
-  host.free_uids = std::make_shared<UidPool>(*host.uids);
+std::optional<CgroupMounts::Version> version_of(const std::unique_ptr<CgroupTree>& cgroups) {
+  return cgroups ? std::optional(own_cgroup_mounts().version) : std::nullopt;
 }
 
 }  // namespace
@@ -52,7 +43,8 @@ std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& opti
       why += "; in a container: " + container_cgroup_flags(own_cgroup_mounts().version);
     host->degraded.push_back("no limits on memory, processes and CPU (" + why + ")");
   }
-  choose_users(*host);
+  host->users = claim_users(version_of(host->cgroups));
+  if (host->users.claim) host->free_uids = std::make_shared<UidPool>(*host->users.uids);
   // Version 1 forbids every rename between directories.
   if (::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) < 2) {
     host->use_landlock = false;

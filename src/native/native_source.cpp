@@ -120,7 +120,8 @@ Task<std::shared_ptr<Zygote>> NativeSource::running_zygote() {
   if (is_stopped_) throw SpawnError("no more sandboxes are made here: the source is closed", {});
   if (zygote_ && zygote_->alive()) co_return zygote_;
   zygote_.reset();
-  const LaunchPlan plan = launch_plan(environment_, host_->programs, host_->uids, this_machine());
+  const LaunchPlan plan =
+      launch_plan(environment_, host_->programs, host_->users.uids, this_machine());
   const auto starting =
       std::make_shared<Zygote>(executor_, host_->programs, plan, host_->seccomp_filter.get());
   loading_ = starting;
@@ -206,9 +207,9 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
 ExpectedPosture NativeSource::expected_of(const NativeSandbox& sandbox) const {
   const uid_t uid = sandbox.uid();
   ExpectedPosture expected;
-  expected.uid = host_->uids ? host_->uids->first + uid : ::geteuid();
-  expected.gid = host_->uids ? host_->uids->first + uid : ::getegid();
-  expected.no_groups = host_->uids.has_value();
+  expected.uid = host_->users.uids ? host_->users.uids->first + uid : ::geteuid();
+  expected.gid = host_->users.uids ? host_->users.uids->first + uid : ::getegid();
+  expected.no_groups = host_->users.uids.has_value();
   expected.our_namespaces = host_->own_namespaces;
   if (sandbox.cgroup() != nullptr) {
     const std::filesystem::path& directory = sandbox.cgroup()->directories().front();

@@ -7,7 +7,7 @@
 #include "blueprint/sandbox_config.h"
 #include "native/cgroup.h"
 #include "native/posture.h"
-#include "native/uid_range.h"
+#include "native/sandbox_users.h"
 #include "native/worker_line.h"
 #include "native/zygote.h"
 
@@ -32,9 +32,8 @@ class NativeSandbox;
 struct NativeHost {
   backend::Programs programs;
   os::UniqueFd seccomp_filter;
-  std::optional<UidRange> uids;         // empty: sandboxes are the caller
-  std::optional<UidRangeClaim> claim;   // of `uids`, unless that is a single user
-  std::shared_ptr<UidPool> free_uids;   // those of `claim`, for the sandboxes of all sources
+  SandboxUsers users;
+  std::shared_ptr<UidPool> free_uids;  // those of a claimed range, for the sandboxes of all sources
   std::unique_ptr<CgroupTree> cgroups;  // empty only with allow_degraded
   bool use_landlock = true;
   std::chrono::milliseconds ready_limit{};
