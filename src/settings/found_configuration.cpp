@@ -88,6 +88,8 @@ class Review {
       require_inside("builder.index_url", builder.index_url.substr(local.size()));
     for (std::size_t index = 0; index < builder.find_links.size(); ++index)
       require_inside(element_of("builder.find_links", index), builder.find_links[index]);
+    if (builder.allow_source_builds)
+      refuse("builder.allow_source_builds", "lets packages run code while they are installed");
   }
 
   // A secret without an entry is the variable of its own name.

@@ -36,6 +36,7 @@ dir = "/srv/state"
 [builder]
 index_url = "file:///srv/index"
 find_links = ["wheels", "../wheels"]
+allow_source_builds = true
 [native]
 allow_degraded = true
 [docker]
@@ -69,18 +70,19 @@ TEST_CASE("a configuration that was only found may not reach outside of its dire
         "state.dir 2:7\n"
         "builder.index_url 4:13\n"
         "builder.find_links[1] 5:25\n"
-        "native.allow_degraded 7:18\n"
-        "docker.host 9:8\n"
-        "docker.runtime 10:11\n"
-        "docker.build_network 11:17\n"
-        "host_path_map.\"/data\" 13:11\n"
-        "secrets.FROM_FILE.file 15:22\n"
-        "secrets.FROM_VARIABLE.env 16:25\n"
-        "sandbox[0].secrets[1] 19:25\n"
-        "sandbox[0].resources[0].host_path 21:13\n"
-        "sandbox[0].resources[0].docker_host_path 23:20\n"
-        "tool[0].file 26:8\n"
-        "tool[0].secrets[0] 28:12\n");
+        "builder.allow_source_builds 6:23\n"
+        "native.allow_degraded 8:18\n"
+        "docker.host 10:8\n"
+        "docker.runtime 11:11\n"
+        "docker.build_network 12:17\n"
+        "host_path_map.\"/data\" 14:11\n"
+        "secrets.FROM_FILE.file 16:22\n"
+        "secrets.FROM_VARIABLE.env 17:25\n"
+        "sandbox[0].secrets[1] 20:25\n"
+        "sandbox[0].resources[0].host_path 22:13\n"
+        "sandbox[0].resources[0].docker_host_path 24:20\n"
+        "tool[0].file 27:8\n"
+        "tool[0].secrets[0] 29:12\n");
   CHECK(refused(folder.path(), reaching, {}, true).empty());
 }
 
