@@ -1536,20 +1536,17 @@ def _is_tool(value):
     return callable(value) and getattr(value, "__module__", None) == TOOLS_MODULE
 
 
-def load_worker(tools, workspace, preload=(), paths=()):
-    """What every worker is a fork of."""
+def load_worker(tools, workspace, preload=(), paths=(), announce=lambda what: None):
+    """What every worker is a fork of. `announce` gets the name of each part before it is loaded."""
     install_streams()
     hook_imports()
     for path in paths:
         add_path(path)
     show_to_children(paths)
-    names = load_tools(tools)
+    names = load_tools(tools, announce)
     for module in preload:
-        try:
-            importlib.import_module(module)
-        except BaseException as error:
-            raise LoadFailed("preload %s" % module, error)
-    load_lazy_parts()
+        load("preload %s" % module, functools.partial(importlib.import_module, module), announce)
+    load("tools and preloaded modules", load_lazy_parts, announce)
     flush_streams()
     settle()
     warm_up(workspace)
@@ -1588,7 +1585,7 @@ def show_to_children(paths):
         os.environ["PYTHONPATH"] = os.pathsep.join([*paths, *([known] if known else [])])
 
 
-def load_tools(directory):
+def load_tools(directory, announce):
     """Every *.py of the directory, in the order of their names, into one namespace."""
     module = types.ModuleType(TOOLS_MODULE)
     sys.modules[TOOLS_MODULE] = module  # dataclasses, pickle and typing look classes up there
@@ -1597,20 +1594,61 @@ def load_tools(directory):
     files = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
     for name in files:
         if name.endswith(".py"):
-            load_tool(os.path.join(directory, name), tools)
+            path = os.path.join(directory, name)
+            load("tool %s" % name, functools.partial(load_tool, path, tools), announce)
     tools.update(HELPERS)
     wrap_async_tools(tools)
     return {name: value for name, value in tools.items() if not (name[:2] == name[-2:] == "__")}
 
 
 def load_tool(path, tools):
+    with open(path, "rb") as file:  # bytes, so that the file may declare its encoding
+        source = file.read()
+    tools["__file__"] = path
+    exec(compile(source, path, "exec", dont_inherit=True), tools)
+
+
+def load(what, action, announce):
+    announce(what)
     try:
-        with open(path, "rb") as file:  # bytes, so that the file may declare its encoding
-            source = file.read()
-        tools["__file__"] = path
-        exec(compile(source, path, "exec", dont_inherit=True), tools)
+        action()
+        shared_memory.refuse()
     except BaseException as error:
-        raise LoadFailed("tool %s" % os.path.basename(path), error)
+        raise LoadFailed(what, error)
+
+
+class SharedMemory:
+    """Mappings that a fork shares instead of copying them: one worker would read what another one wrote."""
+
+    def __init__(self):
+        self.harmless = set()
+
+    def refuse(self):
+        for mapping in self._new_mappings():
+            address, permissions, *_ = mapping.split(None, 5)
+            if permissions[1:2] == b"w" or self._can_become_writable(address):
+                raise RuntimeError(
+                    "shared writable memory is left (%s): every script would see what the others write there; "
+                    "make it in the function that needs it, not while loading" % os.fsdecode(b" ".join(mapping.split()))
+                )
+            self.harmless.add(mapping)
+
+    def _new_mappings(self):
+        with open("/proc/self/maps", "rb") as file:
+            return [line for line in file if line.split(None, 2)[1].endswith(b"s") and line not in self.harmless]
+
+    @staticmethod
+    def _can_become_writable(address):
+        """By mprotect. Not what was mapped from a file that was open for reading only."""
+        with open("/proc/self/smaps", "rb") as file:
+            for line in file:
+                if line.startswith(address + b" "):
+                    flags = next((line for line in file if line.startswith(b"VmFlags:")), b"")
+                    return {b"sh", b"mw"} <= set(flags.split())
+        return False
+
+
+shared_memory = SharedMemory()
 
 
 def serve_control(control, worker):

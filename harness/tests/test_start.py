@@ -164,3 +164,44 @@ class BrokenTools(unittest.TestCase):
     def test_H6_a_missing_preload_is_named(self):
         failed = self.failure_of(arguments=["--preload", "no_such_module"])
         self.assertIn("preload no_such_module: ModuleNotFoundError", failed["message"])
+
+    def test_a_tool_that_leaves_shared_memory_is_named(self):
+        failed = self.failure_of(tools={"good.py": "x = 1", "notes.py": "import mmap\nnotes = mmap.mmap(-1, 4096)\n"})
+        self.assertIn("tool notes.py: RuntimeError: shared writable memory is left (", failed["message"])
+        self.assertIn("rw-s", failed["message"])
+
+    def test_a_preload_that_leaves_shared_memory_is_named(self):
+        modules = {"plain.py": "x = 1", "counter.py": "import multiprocessing\nn = multiprocessing.Value('i')\n"}
+        failed = self.failure_of(modules=modules, arguments=["--preload", "plain,counter"])
+        self.assertIn("preload counter: RuntimeError: shared writable memory is left", failed["message"])
+
+    def test_shared_memory_that_a_script_could_make_writable_is_refused(self):
+        failed = self.failure_of(tools={"notes.py": "import mmap\nnotes = mmap.mmap(-1, 4096, prot=mmap.PROT_READ)\n"})
+        self.assertIn("tool notes.py: RuntimeError: shared writable memory is left", failed["message"])
+
+
+class SharedMemory(unittest.TestCase):
+    def test_a_file_that_a_tool_has_mapped_for_reading_is_no_shared_memory(self):
+        tool = (
+            "import mmap\nfile = open('/etc/passwd', 'rb')\n"
+            "table = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\ndef size():\n    return len(table)\n"
+        )
+        with Harness(tools={"table.py": tool}) as harness:
+            self.assertEqual(harness.run("print(size() > 0)").stdout, "True\n")
+
+    def test_memory_that_is_shared_but_gone_when_the_tool_is_loaded_is_accepted(self):
+        with Harness(tools={"notes.py": "import mmap\nmmap.mmap(-1, 4096).close()\n"}) as harness:
+            self.assertEqual(harness.run("print(1)").stdout, "1\n")
+
+    def test_descriptors_that_a_tool_left_open_are_no_workers(self):
+        tool = (
+            "import os, select, socket\n"
+            "kept = [socket.socketpair(), select.epoll(), open('/etc/passwd'), os.pipe()]\n"
+            "kept += [os.memfd_create('kept')] if hasattr(os, 'memfd_create') else []\n"
+        )
+        script = (
+            "import os\ndef is_open(fd):\n    try:\n        os.fstat(fd)\n    except OSError:\n        return False\n"
+            "    return True\nprint([fd for fd in range(5, 1024) if is_open(fd)])"
+        )
+        with Harness(tools={"kept.py": tool}) as harness:
+            self.assertEqual(harness.run(script).stdout, "[]\n")
