@@ -1727,7 +1727,7 @@ def prepare(control, fds, worker):
 # On the native backend the harness does not start in a sandbox: one of them, in namespaces of its own, forks the
 # sandboxes of an environment, each with a worker that has everything loaded, and later workers into them.
 #
-#   control socket   zygote -> host   ready | failed
+#   control socket   zygote -> host   loading, for each tool and module; then ready | failed
 #                    host -> zygote   wire/spawn_request.h, with descriptors
 #                    zygote -> host   the reply, with a pidfd
 
@@ -1859,6 +1859,8 @@ def main(arguments):
     own_directory = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path) != own_directory]
     try:
+        if zygote["is_zygote"]:
+            options["announce"] = lambda what: send(control, {"type": "loading", "what": what})
         worker = load_worker(**options)
     except LoadFailed as failure:
         send(control, {"type": "failed", "message": str(failure), "traceback": failure.traceback})

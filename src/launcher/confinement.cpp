@@ -22,6 +22,17 @@
 namespace hearth::launcher {
 namespace {
 
+constexpr std::array zygote_capabilities = {
+    CAP_KILL,        // a sandbox that cannot be handed over
+    CAP_SETGID,      // the sandbox's user
+    CAP_SETUID,      //
+    CAP_SETPCAP,     // its empty bounding set
+    CAP_NET_ADMIN,   // its loopback interface
+    CAP_SYS_ADMIN,   // its namespaces and mounts
+    CAP_SYS_CHROOT,  // setns into its mounts,
+    CAP_SYS_PTRACE,  // by a pidfd
+};
+
 constexpr std::uint64_t megabyte = 1 << 20;
 constexpr rlim_t most_open_files = 4096;
 
@@ -102,7 +113,9 @@ std::string read_filter(int fd) {
   std::string filter;
   std::array<char, 4096> buffer{};
   while (file) {
-    const ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
+    // Not read: others may have the same file, and its position, open.
+    const ssize_t size =
+        ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(filter.size()));
     if (size < 0) throw OsError("read the seccomp filter");
     if (size == 0) break;
     filter.append(buffer.data(), static_cast<std::size_t>(size));
@@ -110,6 +123,17 @@ std::string read_filter(int fd) {
   if (file && (filter.empty() || filter.size() % sizeof(sock_filter) != 0))
     throw Error("the seccomp filter is not whole");
   return filter;
+}
+
+void keep_zygote_capabilities() {
+  for (int capability = 0;; ++capability) {
+    const auto kept = std::find(zygote_capabilities.begin(), zygote_capabilities.end(), capability);
+    if (kept != zygote_capabilities.end()) continue;
+    if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) continue;
+    // The kernel knows no more of them.
+    if (errno == EINVAL && capability > CAP_SYS_ADMIN) return;
+    throw OsError("reduce the bounding set");
+  }
 }
 
 void give_up_rights(const Confinement& confinement, bool is_alone) {
@@ -125,6 +149,7 @@ void give_up_rights(const Confinement& confinement, bool is_alone) {
 void install_filter(const std::string& filter) {
   if (filter.empty()) return;
   std::vector<sock_filter> instructions(filter.size() / sizeof(sock_filter));
+  check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
   std::copy(filter.begin(), filter.end(), reinterpret_cast<char*>(instructions.data()));
   const sock_fprog program{static_cast<unsigned short>(instructions.size()), instructions.data()};
   check(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), "install the seccomp filter");

@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -70,8 +71,10 @@ void close_all_but(std::vector<int> kept) {
     give_up_rights(options.confinement, options.uids.count <= 1);
     die_with_parent();  // forgotten when the user changed
     if (::poll(&parent, 1, 0) != 0) std::_Exit(1);
-    install_filter(filter);
+  } else {
+    keep_zygote_capabilities();
   }
+  install_filter(filter);
   execute(options);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "hearth-launcher: %s\n", error.what());
@@ -91,10 +94,11 @@ int launch(Options& options) {
   const pid_t parent = ::getppid();
   std::vector<int> needed = options.kept_fds;
   needed.insert(needed.end(), options.cgroup_fds.begin(), options.cgroup_fds.end());
-  if (options.confinement.seccomp_fd >= 0) needed.push_back(options.confinement.seccomp_fd);
+  if (options.seccomp_fd >= 0) needed.push_back(options.seccomp_fd);
   close_all_but(std::move(needed));
+  // First: whatever follows is within its limits.
   join_cgroups(options.cgroup_fds);
-  const std::string filter = read_filter(options.confinement.seccomp_fd);
+  const std::string filter = read_filter(options.seccomp_fd);
   close_all_but(options.kept_fds);
   ::umask(022);
   const rlimit no_core{0, 0};

@@ -28,14 +28,16 @@ const char* const usage_text =
     "                          without it, root inside is the caller outside. The machine's root\n"
     "                          is never among them\n"
     "  --share-net             no network namespace of its own: COMMAND has the caller's network\n"
-    "  --cgroup-fd N           join the cgroup whose tasks file this descriptor is\n"
+    "  --cgroup-fd N           join the cgroup whose file `tasks` or `cgroup.procs` this is; one\n"
+    "                          for each tree\n"
     "  --keep-fd N             COMMAND inherits this descriptor\n"
+    "  --seccomp-fd N          COMMAND runs under the filter (struct sock_filter[]) in this file\n"
     "  --setenv NAME VALUE     the environment of COMMAND is made of these alone\n"
     "  --keep-env              and of the launcher's own\n"
     "\n"
-    "With --user, COMMAND has no capabilities and cannot gain any, and these are accepted:\n"
+    "COMMAND is root of its user namespace, with the capabilities by which a zygote isolates its\n"
+    "sandboxes. With --user it has no capabilities and cannot gain any, and these are accepted:\n"
     "  --user ID               the user and group that COMMAND sees itself as\n"
-    "  --seccomp-fd N          a compiled filter of system calls (struct sock_filter[])\n"
     "  --memory-mb N           address space of each process\n"
     "  --processes N           processes and threads of this user\n"
     "  --file-mb N             size of a file\n"
@@ -80,8 +82,6 @@ std::string absolute(std::string_view option, std::string path) {
 bool take_confinement(Confinement& confinement, std::string_view option, Arguments& arguments) {
   if (option == "--user") {
     confinement.user = arguments.take_number(option);
-  } else if (option == "--seccomp-fd") {
-    confinement.seccomp_fd = static_cast<int>(arguments.take_number(option));
   } else if (option == "--memory-mb") {
     confinement.memory_mb = arguments.take_number(option);
   } else if (option == "--processes") {
@@ -117,13 +117,15 @@ void take_option(Options& options, std::string_view option, Arguments& arguments
     options.shares_network = true;
   } else if (option == "--keep-env") {
     options.keeps_environment = true;
-  } else if (option == "--cgroup-fd") {
-    options.cgroup_fds.push_back(static_cast<int>(arguments.take_number(option)));
   } else if (option == "--uids") {
     options.uids.first = arguments.take_number(option);
     options.uids.count = arguments.take_number(option);
   } else if (option == "--keep-fd") {
     options.kept_fds.push_back(static_cast<int>(arguments.take_number(option)));
+  } else if (option == "--cgroup-fd") {
+    options.cgroup_fds.push_back(static_cast<int>(arguments.take_number(option)));
+  } else if (option == "--seccomp-fd") {
+    options.seccomp_fd = static_cast<int>(arguments.take_number(option));
   } else if (option == "--setenv") {
     std::string name = arguments.take(option);
     options.environment.push_back(std::move(name) + '=' + arguments.take(option));
@@ -147,8 +149,8 @@ Options parse_options(int argc, char** argv) {
   }
   if (options.command.empty()) throw Error("no command is named after --");
   const Confinement& confinement = options.confinement;
-  const bool has_limits = confinement.seccomp_fd >= 0 || confinement.memory_mb != 0 ||
-                          confinement.processes != 0 || confinement.file_mb != 0;
+  const bool has_limits =
+      confinement.memory_mb != 0 || confinement.processes != 0 || confinement.file_mb != 0;
   if (has_limits && confinement.user == 0) throw Error("limits need --user");
   return options;
 }

@@ -42,8 +42,7 @@ struct UidRange {
 
 // What COMMAND gives up before it starts. See confinement.h.
 struct Confinement {
-  std::uint32_t user = 0;  // inside; 0: COMMAND keeps the rights of a namespace's root
-  int seccomp_fd = -1;
+  std::uint32_t user = 0;       // inside; 0: COMMAND keeps the rights of a namespace's root
   std::uint64_t memory_mb = 0;  // of each process; these three: 0 is no limit
   std::uint64_t processes = 0;
   std::uint64_t file_mb = 0;
@@ -55,6 +54,7 @@ struct Options {
   bool shares_network = false;
   bool keeps_environment = false;
   std::vector<int> cgroup_fds;  // to be joined
+  int seccomp_fd = -1;          // a compiled filter
   Confinement confinement;
   std::vector<int> kept_fds;
   std::vector<std::string> environment;  // NAME=VALUE

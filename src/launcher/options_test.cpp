@@ -18,10 +18,12 @@ Options parse(std::vector<std::string> words) {
 }  // namespace
 
 TEST_CASE("the launcher's steps keep their order") {
-  const Options options = parse(
-      {"--dir",     "/a", "--ro-bind", "/x", "/b",   "--bind", "/y",        "/c",    "--symlink",
-       "b",         "/d", "--file",    "/e", "text", "--dev",  "--uids",    "70000", "100",
-       "--keep-fd", "3",  "--setenv",  "A",  "b=c",  "--",     "/bin/true", "--dir"});
+  const Options options =
+      parse({"--dir", "/a",        "--ro-bind",   "/x",   "/b",          "--bind", "/y",
+             "/c",    "--symlink", "b",           "/d",   "--file",      "/e",     "text",
+             "--dev", "--uids",    "70000",       "100",  "--keep-fd",   "3",      "--setenv",
+             "A",     "b=c",       "--cgroup-fd", "6",    "--cgroup-fd", "7",      "--seccomp-fd",
+             "5",     "--",        "/bin/true",   "--dir"});
   REQUIRE(options.steps.size() == 6);
   CHECK(std::get<Directory>(options.steps[0]).path == "/a");
   CHECK_FALSE(std::get<Bind>(options.steps[1]).writable);
@@ -32,6 +34,8 @@ TEST_CASE("the launcher's steps keep their order") {
   CHECK(options.uids.first == 70000);
   CHECK(options.uids.count == 100);
   CHECK(options.kept_fds == std::vector<int>{3});
+  CHECK(options.cgroup_fds == std::vector<int>{6, 7});
+  CHECK(options.seccomp_fd == 5);
   CHECK(options.environment == std::vector<std::string>{"A=b=c"});
   CHECK(options.command == std::vector<std::string>{"/bin/true", "--dir"});
 }
@@ -49,7 +53,7 @@ TEST_CASE("the launcher is told what a command gives up") {
   CHECK(options.keeps_environment);
   CHECK(options.cgroup_fds == std::vector<int>{5, 6});
   CHECK(options.confinement.user == 1000);
-  CHECK(options.confinement.seccomp_fd == 4);
+  CHECK(options.seccomp_fd == 4);
   CHECK(options.confinement.memory_mb == 128);
   CHECK(options.confinement.processes == 20);
   CHECK(options.confinement.file_mb == 7);
@@ -63,5 +67,5 @@ TEST_CASE("the launcher refuses what it cannot mean") {
   CHECK_THROWS_AS(parse({"--uids", "1", "--", "x"}), Error);
   CHECK_THROWS_AS(parse({"--bogus", "--", "x"}), Error);
   CHECK_THROWS_AS(parse({"--setenv", "A"}), Error);
-  CHECK_THROWS_AS(parse({"--seccomp-fd", "3", "--", "x"}), Error);  // whom it would not confine
+  CHECK_THROWS_AS(parse({"--memory-mb", "3", "--", "x"}), Error);  // which it would not limit
 }

@@ -73,6 +73,10 @@ void write_socket_limit(const fs::path& directory, const CgroupLimits& limits) {
   write_value(file, std::to_string(blueprint::socket_buffer_bytes(limits.memory_bytes)));
 }
 
+std::string quota(double cores, const char* unlimited) {
+  return cores > 0 ? std::to_string(std::lround(cores * cpu_period_us)) : unlimited;
+}
+
 std::vector<fs::path> each_with(const std::vector<fs::path>& parents, const std::string& name) {
   std::vector<fs::path> paths;
   for (const fs::path& parent : parents) paths.push_back(parent / name);
@@ -100,8 +104,7 @@ class CgroupV1 : public Cgroup {
       write_value(pids_directory() / "pids.max", std::to_string(limits.pids));
     // The period is what every kernel begins with.
     if (limits.cpu_cores != before.cpu_cores)
-      write_value(cpu() / "cpu.cfs_quota_us",
-                  std::to_string(std::lround(limits.cpu_cores * cpu_period_us)));
+      write_value(cpu() / "cpu.cfs_quota_us", quota(limits.cpu_cores, "-1"));
   }
   fs::path cpu_directory() const override { return cpu(); }
   fs::path pids_directory() const override { return directories()[1]; }
@@ -143,8 +146,7 @@ class CgroupV2 : public Cgroup {
     if (limits.pids != before.pids) write_value(path() / "pids.max", std::to_string(limits.pids));
     if (limits.cpu_cores != before.cpu_cores)
       write_value(path() / "cpu.max",
-                  std::to_string(std::lround(limits.cpu_cores * cpu_period_us)) + " " +
-                      std::to_string(cpu_period_us));
+                  quota(limits.cpu_cores, "max") + " " + std::to_string(cpu_period_us));
   }
   void write_phase(Phase phase) const override {
     // One sandbox is one thing: when the kernel has to kill, nothing half dead goes on. But until
@@ -182,6 +184,25 @@ CgroupLimits cgroup_limits(const blueprint::ResourceLimits& limits) {
     result.memory_and_swap_bytes = std::max(limits.memory_swap_mb, limits.memory_mb) << 20;
   result.pids = static_cast<std::uint64_t>(limits.pids_limit) + own_processes;
   result.cpu_cores = limits.cpu_quota;
+  return result;
+}
+
+CgroupLimits loading_limits(const blueprint::ResourceLimits& limits) {
+  CgroupLimits result;
+  result.memory_bytes =
+      static_cast<std::uint64_t>(std::max(limits.memory_mb, least_loading_memory_mb)) << 20;
+  // No swap: it would only make an import that is too large a slow one.
+  result.memory_and_swap_bytes = static_cast<std::int64_t>(result.memory_bytes);
+  result.pids = static_cast<std::uint64_t>(std::max(limits.pids_limit, least_loading_pids));
+  result.cpu_cores = std::max(limits.cpu_quota, 1.0);
+  return result;
+}
+
+CgroupLimits serving_limits(const blueprint::ResourceLimits& limits) {
+  CgroupLimits result = loading_limits(limits);
+  result.memory_bytes *= 2;
+  result.memory_and_swap_bytes *= 2;
+  result.cpu_cores = 0;
   return result;
 }
 
@@ -260,16 +281,20 @@ backend::SandboxUsage Cgroup::usage() const {
   return {memory_bytes(), cpu_seconds() - cpu_seconds_before_};
 }
 
-bool Cgroup::begin_anew() {
+std::uint64_t Cgroup::refused_forks() const {
+  return value_of(read_value(pids_directory() / "pids.events"), "max");
+}
+
+Cgroup::Leftover Cgroup::begin_anew() {
   // What the kernel has not yet given back of a few processes. More is what the sandbox left: pages
   // of files it was the first to read, which count until somebody else needs the memory.
   constexpr std::uint64_t most_left_bytes = std::uint64_t{1} << 20;
   for (const fs::path& directory : directories_)
-    if (!read_value(directory / "cgroup.procs").empty()) return false;
-  if (memory_bytes() > most_left_bytes) return false;
+    if (!read_value(directory / "cgroup.procs").empty()) return Leftover::processes;
+  if (memory_bytes() > most_left_bytes) return Leftover::memory;
   oom_kills_before_ = oom_kills();
   cpu_seconds_before_ = cpu_seconds();
-  return true;
+  return Leftover::none;
 }
 
 }  // namespace hearth::native

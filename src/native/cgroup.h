@@ -40,11 +40,20 @@ struct CgroupLimits {
   std::uint64_t memory_bytes = 0;
   std::int64_t memory_and_swap_bytes = -1;  // -1: as much swap as there is
   std::uint64_t pids = 0;
-  double cpu_cores = 0;
+  double cpu_cores = 0;  // 0: as many as there are
 
   bool operator==(const CgroupLimits&) const = default;
 };
 CgroupLimits cgroup_limits(const blueprint::ResourceLimits& limits);
+
+// What loading an environment may use at most: what its sandboxes may, but no less than imports of
+// large packages need.
+inline constexpr std::int64_t least_loading_memory_mb = 512;
+inline constexpr std::int64_t least_loading_pids = 512;
+CgroupLimits loading_limits(const blueprint::ResourceLimits& limits);
+// The same for the zygote afterwards. It has to have room for its twins, and for its memory in
+// large pages; and it makes sandboxes on every processor.
+CgroupLimits serving_limits(const blueprint::ResourceLimits& limits);
 
 // One sandbox's group, in every tree.
 class Cgroup {
@@ -53,6 +62,7 @@ class Cgroup {
 
   // Writes what differs from before.
   void set_limits(const CgroupLimits& limits);
+  const CgroupLimits& limits() const { return limits_; }
   // But for those that are ready, they leave every processor that others want to them.
   enum class Phase { isolating, preparing, ready, ending };
   void enter(Phase phase);  // the last two never fail
@@ -68,6 +78,8 @@ class Cgroup {
   std::vector<os::UniqueFd> open_for_joining() const;
   // Since it was given to this sandbox.
   bool memory_limit_hit() const { return oom_kills() > oom_kills_before_; }
+  // Since the group was made: processes and threads that the limit refused.
+  std::uint64_t refused_forks() const;
   backend::SandboxUsage usage() const;
 
   // In every tree; their last two parts are the same, as in `hearth-0a1b2c/7`.
@@ -75,8 +87,9 @@ class Cgroup {
   // As /proc/<pid>/cgroup names those trees; version 2's has no name.
   virtual std::vector<std::string> controllers() const = 0;
 
-  // Whether nothing of the last sandbox is in it any more. Then it counts anew.
-  bool begin_anew();
+  // What is left of the group's last owner. If nothing is, the group counts anew.
+  enum class Leftover { none, memory, processes };
+  Leftover begin_anew();
 
  protected:
   // Makes the directories.

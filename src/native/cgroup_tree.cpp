@@ -234,7 +234,10 @@ std::unique_ptr<Cgroup> CgroupTree::take_spare() {
   while (!spares_.empty() && now - spares_.front().since >= rest) {
     std::unique_ptr<Cgroup> group = std::move(spares_.front().group);
     spares_.pop_front();
-    if (group->begin_anew()) return group;
+    const Cgroup::Leftover left = group->begin_anew();
+    if (left == Cgroup::Leftover::none) return group;
+    // A zygote ends a moment after its owner let it go. To remove the group would mean to wait.
+    if (left == Cgroup::Leftover::processes) spares_.push_back({std::move(group), now});
   }
   return nullptr;
 }

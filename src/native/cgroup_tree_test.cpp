@@ -228,15 +228,43 @@ TEST_CASE("a group in which somebody still lives is not given out again") {
   std::ofstream(directory / "cgroup.procs") << living << std::flush;
   first.reset();
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
-  // To be removed it must be empty; that is waited for, so it is ended meanwhile.
-  std::thread ending([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    ::kill(living, SIGKILL);
-    ::waitpid(living, nullptr, 0);
-  });
   const CgroupTree::Lease second = tree.take(cgroup_limits({}));
   CHECK(second->directories().front() != directory);
-  ending.join();
+  // Nor is it removed, which would mean to wait: it is free when the process has exited.
+  CHECK(fs::exists(directory));
+  ::kill(living, SIGKILL);
+  ::waitpid(living, nullptr, 0);
+  bool is_given_out = false;
+  for (int i = 0; i < 5000 && !is_given_out; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    is_given_out = tree.take(cgroup_limits({}))->directories().front() == directory;
+  }
+  CHECK(is_given_out);
+}
+
+TEST_CASE("loading has what its sandboxes have, but no less than imports of packages need") {
+  blueprint::ResourceLimits small;
+  small.memory_mb = 64;
+  small.pids_limit = 8;
+  small.cpu_quota = 0.1;
+  CHECK(loading_limits(small) == CgroupLimits{512U << 20, 512 << 20, 512, 1.0});
+  blueprint::ResourceLimits large;
+  large.memory_mb = 1024;
+  large.memory_swap_mb = -1;
+  large.pids_limit = 1000;
+  large.cpu_quota = 2.5;
+  CHECK(loading_limits(large) == CgroupLimits{1024U << 20, 1024 << 20, 1000, 2.5});
+  CHECK(serving_limits(small) == CgroupLimits{1024U << 20, 1024 << 20, 512, 0});
+}
+
+TEST_CASE("a group's quota of CPU time can be lifted") {
+  CgroupTree tree(own_cgroup_mounts());
+  CgroupLimits limits = cgroup_limits({});
+  const CgroupTree::Lease group = tree.take(limits);
+  limits.cpu_cores = 0;
+  group->set_limits(limits);
+  CHECK(value_of(*group, group->directories().size() == 1 ? "cpu.max" : "cpu.cfs_quota_us") ==
+        (group->directories().size() == 1 ? "max 100000\n" : "-1\n"));
 }
 
 TEST_CASE("every process of a group is killed, even while its processes fork without pause") {

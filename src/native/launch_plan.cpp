@@ -35,6 +35,7 @@ void set_environment(LauncherWords& words) {
   words.add({"--setenv", "HEARTH_SECCOMP_FD", std::to_string(zygote_seccomp_fd)});
   words.add({"--keep-fd", std::to_string(zygote_control_fd)});
   words.add({"--keep-fd", std::to_string(zygote_seccomp_fd)});
+  words.add({"--seccomp-fd", std::to_string(launcher_seccomp_fd)});
 }
 
 void start_python(LauncherWords& words, const Environment& environment) {

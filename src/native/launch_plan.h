@@ -42,6 +42,9 @@ struct LaunchPlan {
 
 inline constexpr int zygote_control_fd = 3;
 inline constexpr int zygote_seccomp_fd = 4;
+// The launcher's: the zygote's own filter, and from the next on its cgroup in every tree.
+inline constexpr int launcher_seccomp_fd = 5;
+inline constexpr int launcher_cgroup_fd = 6;
 
 LaunchPlan launch_plan(const Environment& environment, const backend::Programs& programs,
                        const std::optional<UidRange>& uids, const Machine& machine);

@@ -33,7 +33,10 @@ std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& opti
   auto host = std::make_shared<NativeHost>();
   host->programs = backend::find_programs(options.programs);
   host->ready_limit = options.ready_limit;
-  host->seccomp_filter = seccomp::compile_filter();
+  host->seccomp_filter = seccomp::compile_filter(seccomp::sandbox_rules());
+  host->zygote_filter = seccomp::compile_filter(seccomp::zygote_rules());
+  host->zygotes = options.zygotes;
+  host->load_limit = options.load_limit;
   host->own_namespaces = observe_process(::getpid()).namespaces;
   try {
     host->cgroups = std::make_unique<CgroupTree>(own_cgroup_mounts());

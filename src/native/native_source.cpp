@@ -29,11 +29,17 @@
 namespace hearth::native {
 namespace {
 
-// For all that an environment imports before its first sandbox.
-constexpr std::chrono::seconds load_limit{120};
 // A file costs the kernel about a kilobyte; this keeps an empty one for each.
 constexpr std::uint64_t bytes_per_inode = 4096;
 constexpr std::uint64_t scratch_bytes = std::uint64_t{64} << 20;
+
+const char* const closed_words = "no more sandboxes are made here: the source is closed";
+
+std::string in_seconds(std::chrono::milliseconds limit) {
+  const auto tenths = std::chrono::round<std::chrono::duration<int, std::deci>>(limit).count();
+  return std::to_string(tenths / 10) + (tenths % 10 != 0 ? "." + std::to_string(tenths % 10) : "") +
+         " s";
+}
 
 struct StreamPair {
   os::UniqueFd ours;
@@ -117,23 +123,43 @@ Task<> NativeSource::start() {
 
 Task<std::shared_ptr<Zygote>> NativeSource::running_zygote() {
   const Mutex::Lock lock = co_await starting_.lock();
-  if (is_stopped_) throw SpawnError("no more sandboxes are made here: the source is closed", {});
+  if (is_stopped_) throw SpawnError(closed_words, {});
   if (zygote_ && zygote_->alive()) co_return zygote_;
   zygote_.reset();
+  zygote_ = co_await load_zygote();
+  co_return zygote_;
+}
+
+Task<std::shared_ptr<Zygote>> NativeSource::zygote_for_sandbox() {
+  if (host_->zygotes == Zygotes::shared) co_return co_await running_zygote();
+  if (is_stopped_) throw SpawnError(closed_words, {});
+  const std::shared_ptr<Zygote> first = std::exchange(zygote_, nullptr);
+  if (first && first->alive()) co_return first;
+  co_return co_await load_zygote();
+}
+
+Task<std::shared_ptr<Zygote>> NativeSource::load_zygote() {
   const LaunchPlan plan =
       launch_plan(environment_, host_->programs, host_->users.uids, this_machine());
-  const auto starting =
-      std::make_shared<Zygote>(executor_, host_->programs, plan, host_->seccomp_filter.get());
-  loading_ = starting;
-  background_.start("drain a zygote's output", starting->drain_output());
-  try {
-    co_await within(load_limit, starting->ready());
-  } catch (const DeadlineExceeded&) {
-    throw ReadyTimeout("the environment was not loaded within " +
-                       std::to_string(load_limit.count()) + " s");
+  const ZygoteFilters filters{host_->zygote_filter.get(), host_->seccomp_filter.get()};
+  CgroupTree::Lease cgroup{nullptr, {}};
+  if (host_->cgroups) {
+    cgroup = host_->cgroups->take(loading_limits(config_.resource_limits));
+    cgroup->enter(Cgroup::Phase::ready);
   }
-  zygote_ = starting;
-  co_return zygote_;
+  const auto zygote =
+      std::make_shared<Zygote>(executor_, host_->programs, plan, filters, std::move(cgroup));
+  std::erase_if(zygotes_, [](const auto& one) { return one.expired(); });
+  zygotes_.push_back(zygote);
+  background_.start("drain a zygote's output", zygote->drain_output());
+  try {
+    co_await within(host_->load_limit, zygote->ready());
+  } catch (const DeadlineExceeded&) {
+    throw ReadyTimeout(zygote->loading() + ": the environment was not loaded within " +
+                       in_seconds(host_->load_limit));
+  }
+  zygote->set_limits(serving_limits(config_.resource_limits));
+  co_return zygote;
 }
 
 wire::SpawnRequest NativeSource::request_for(uid_t uid) const {
@@ -151,7 +177,7 @@ wire::SpawnRequest NativeSource::request_for(uid_t uid) const {
 
 Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn() {
   const Spawning counted(*this);
-  const std::shared_ptr<Zygote> zygote = co_await running_zygote();
+  const std::shared_ptr<Zygote> zygote = co_await zygote_for_sandbox();
   try {
     co_return co_await spawn_from(zygote);
   } catch (const ZygoteEnded&) {
@@ -159,7 +185,7 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn() {
     log::warning("a zygote has ended and is started again", {});
   }
   // Only once: a second one that ends has its reasons.
-  co_return co_await spawn_from(co_await running_zygote());
+  co_return co_await spawn_from(co_await zygote_for_sandbox());
 }
 
 Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr<Zygote> zygote) {
@@ -309,7 +335,8 @@ void NativeSource::bury(Remains remains) {
 void NativeSource::stop() {
   is_stopped_ = true;
   // With its zygote every sandbox ends, and so does the wait for one.
-  if (const std::shared_ptr<Zygote> loading = loading_.lock()) loading->end();
+  for (const std::weak_ptr<Zygote>& one : zygotes_)
+    if (const std::shared_ptr<Zygote> zygote = one.lock()) zygote->end();
   zygote_.reset();
 }
 

@@ -28,15 +28,24 @@ namespace hearth::native {
 struct ExpectedPosture;
 class NativeSandbox;
 
+// Sandboxes of one zygote have the same addresses and the same hash seed.
+enum class Zygotes {
+  shared,       // one for all sandboxes of an environment
+  per_sandbox,  // each sandbox has one of its own, which takes as long as Python and all it imports
+};
+
 // What all sources of one process share.
 struct NativeHost {
   backend::Programs programs;
   os::UniqueFd seccomp_filter;
+  os::UniqueFd zygote_filter;
+  Zygotes zygotes = Zygotes::shared;
   SandboxUsers users;
   std::shared_ptr<UidPool> free_uids;  // those of a claimed range, for the sandboxes of all sources
   std::unique_ptr<CgroupTree> cgroups;  // empty only with allow_degraded
   bool use_landlock = true;
   std::chrono::milliseconds ready_limit{};
+  std::chrono::milliseconds load_limit{};
   std::map<std::string, std::string> own_namespaces;
   std::vector<std::string> degraded;  // what is missing, in words
 };
@@ -48,6 +57,9 @@ struct NativeHostOptions {
   std::filesystem::path programs{};
   // For a sandbox to be forked, and then for it to be ready.
   std::chrono::milliseconds ready_limit{30'000};
+  // For all that an environment imports before its first sandbox.
+  std::chrono::milliseconds load_limit{120'000};
+  Zygotes zygotes = Zygotes::shared;
 };
 // Throws CannotSandbox naming everything that is missing, unless the operator accepts that. A host
 // whose sandboxes would be the machine's root is refused in any case.
@@ -60,7 +72,8 @@ std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& opti
 
 class NativeSource : public backend::SandboxSource {
  public:
-  // The zygote is started by the first spawn, or by `start`, and again when it has ended.
+  // The zygote is started by the first spawn, or by `start`, and again when it has ended. If each
+  // sandbox has its own, `start` makes that of the first one: whether it can be made is known then.
   NativeSource(const asio::any_io_executor& executor, std::shared_ptr<const NativeHost> host,
                blueprint::SandboxConfig config, Environment environment);
   ~NativeSource() override;
@@ -91,6 +104,8 @@ class NativeSource : public backend::SandboxSource {
   class Spawning;  // one that close() waits for
 
   Task<std::shared_ptr<Zygote>> running_zygote();
+  Task<std::shared_ptr<Zygote>> zygote_for_sandbox();
+  Task<std::shared_ptr<Zygote>> load_zygote();
   Task<std::unique_ptr<backend::Sandbox>> spawn_from(std::shared_ptr<Zygote> zygote);
   wire::SpawnRequest request_for(uid_t uid) const;
   ExpectedPosture expected_of(const NativeSandbox& sandbox) const;
@@ -104,7 +119,7 @@ class NativeSource : public backend::SandboxSource {
   Environment environment_;
   std::shared_ptr<Zygote> zygote_;
   Mutex starting_;
-  std::weak_ptr<Zygote> loading_;  // or loaded by now
+  std::vector<std::weak_ptr<Zygote>> zygotes_;  // that are loading or loaded
   std::size_t spawning_ = 0;
   asio::steady_timer spawn_ended_;  // never expires; cancelled whenever one has
   bool is_stopped_ = false;         // nothing new, and all there is ends

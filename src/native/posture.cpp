@@ -55,6 +55,9 @@ void compare_identity(Comparison& comparison, const ObservedProcess& observed,
     comparison.expect(set, field(observed, set), "0000000000000000");
   comparison.expect("NoNewPrivs", field(observed, "NoNewPrivs"), "1");
   comparison.expect("Seccomp", field(observed, "Seccomp"), "2");
+  if (std::atoi(field(observed, "Seccomp_filters").c_str()) < expected.seccomp_filters)
+    comparison.note("Seccomp_filters is " + field(observed, "Seccomp_filters") + ", less than " +
+                    std::to_string(expected.seccomp_filters));
 }
 
 void compare_surroundings(Comparison& comparison, const ObservedProcess& observed,

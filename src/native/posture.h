@@ -15,6 +15,8 @@ namespace hearth::native {
 struct ExpectedPosture {
   uid_t uid = 0;
   gid_t gid = 0;
+  // The zygote's and its own.
+  int seccomp_filters = 2;
   bool no_groups = true;                                // an ordinary user cannot leave his own
   std::map<std::string, std::string> our_namespaces{};  // none of which it may be in
   // What its groups end with, for each of these controllers.

@@ -27,7 +27,8 @@ ObservedProcess as_it_should_be() {
                     {"Gid", "70001\t70001\t70001\t70001"},
                     {"Groups", ""},
                     {"NoNewPrivs", "1"},
-                    {"Seccomp", "2"}};
+                    {"Seccomp", "2"},
+                    {"Seccomp_filters", "2"}};
   for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"})
     process.status[set] = "0000000000000000";
   for (const char* name : {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"})
@@ -57,6 +58,9 @@ TEST_CASE("each promise that is not kept is named") {
   ObservedProcess process = as_it_should_be();
   process.status["Uid"] = "0\t0\t0\t0";
   CHECK(difference(process).starts_with("Uid is 0"));
+  process = as_it_should_be();
+  process.status["Seccomp_filters"] = "1";
+  CHECK(difference(process) == "Seccomp_filters is 1, less than 2");
   process = as_it_should_be();
   process.status["Groups"] = "27";
   CHECK(difference(process) == "Groups is 27, not ");

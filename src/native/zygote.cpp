@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "channel/sandbox_channel.h"
+#include "native/launcher_process.h"
 #include "os/packet.h"
 
 #include <boost/asio/as_tuple.hpp>
@@ -12,7 +13,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,48 +67,6 @@ Pair output_pair() {
   return {os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
 }
 
-// dup2 onto itself would leave the close-on-exec mark, so everything first moves out of the way.
-os::UniqueFd moved_up(int fd) {
-  os::UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 16));
-  if (!copy) throw OsError("duplicate a descriptor");
-  return copy;
-}
-
-pid_t start_launcher(const backend::Programs& programs, const LaunchPlan& plan, int control,
-                     int output, int seccomp_filter) {
-  const os::UniqueFd control_copy = moved_up(control);
-  const os::UniqueFd output_copy = moved_up(output);
-  const os::UniqueFd filter_copy = moved_up(seccomp_filter);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, output_copy.get(), 1);
-  ::posix_spawn_file_actions_adddup2(&actions, output_copy.get(), 2);
-  ::posix_spawn_file_actions_adddup2(&actions, control_copy.get(), zygote_control_fd);
-  ::posix_spawn_file_actions_adddup2(&actions, filter_copy.get(), zygote_seccomp_fd);
-  // Its own session: a Ctrl-C on the terminal is for us, who end the sandboxes in order.
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-
-  std::vector<std::string> words = plan.arguments;
-  std::string program = programs.launcher.string();
-  std::vector<char*> arguments{program.data()};
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  char* no_environment = nullptr;
-  pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments.data(),
-                                  &no_environment);
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::posix_spawnattr_destroy(&attributes);
-  if (error != 0) throw OsError("start " + program, error);
-  return pid;
-}
-
 std::string string_in(const json::object& message, std::string_view key) {
   const json::value* value = message.if_contains(key);
   return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
@@ -123,8 +81,9 @@ json::object parse(const std::string& text) {
 }  // namespace
 
 Zygote::Zygote(const asio::any_io_executor& executor, const backend::Programs& programs,
-               const LaunchPlan& plan, int seccomp_filter)
+               const LaunchPlan& plan, const ZygoteFilters& filters, CgroupTree::Lease cgroup)
     : executor_(executor),
+      cgroup_(std::move(cgroup)),
       most_twins_(std::clamp(std::thread::hardware_concurrency(), 1U, most_twins)),
       twin_is_idle_(executor, asio::steady_timer::time_point::max()),
       output_(new Output{asio::posix::stream_descriptor(executor), {}}) {
@@ -134,11 +93,25 @@ Zygote::Zygote(const asio::any_io_executor& executor, const backend::Programs& p
       std::make_shared<Twin>(asio::posix::stream_descriptor(executor, control.ours.release())));
   output_->pipe.assign(output.ours.release());
   // Each zygote reads the filter from its start, and they may start at the same time.
-  const os::UniqueFd filter(
-      ::open(("/proc/self/fd/" + std::to_string(seccomp_filter)).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!filter) throw OsError("open the seccomp filter");
-  launcher_ =
-      start_launcher(programs, plan, control.theirs.get(), output.theirs.get(), filter.get());
+  const os::UniqueFd sandbox_filter(
+      ::open(("/proc/self/fd/" + std::to_string(filters.sandbox)).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!sandbox_filter) throw OsError("open the seccomp filter");
+  std::vector<PlacedFd> fds{{output.theirs.get(), STDOUT_FILENO},
+                            {output.theirs.get(), STDERR_FILENO},
+                            {control.theirs.get(), zygote_control_fd},
+                            {sandbox_filter.get(), zygote_seccomp_fd},
+                            {filters.own, launcher_seccomp_fd}};
+  std::vector<os::UniqueFd> joining;
+  if (cgroup_) joining = cgroup_->open_for_joining();
+  if (cgroup_) refused_forks_before_ = cgroup_->refused_forks();
+  std::vector<std::string> arguments;
+  for (const os::UniqueFd& file : joining) {
+    const int place = launcher_cgroup_fd + static_cast<int>(arguments.size() / 2);
+    fds.push_back({file.get(), place});
+    arguments.insert(arguments.end(), {"--cgroup-fd", std::to_string(place)});
+  }
+  arguments.insert(arguments.end(), plan.arguments.begin(), plan.arguments.end());
+  launcher_ = start_launcher(programs.launcher, std::move(arguments), fds);
 }
 
 Zygote::~Zygote() { end(); }
@@ -171,12 +144,44 @@ os::UniqueFd Zygote::take_network() {
 }
 
 Task<> Zygote::ready() {
-  Reply reply = co_await receive(*twins_.front());
-  if (reply.text.empty()) fail_as_ended();
-  const json::object message = parse(reply.text);
-  if (string_in(message, "type") == "failed")
-    throw SpawnError(string_in(message, "message"), string_in(message, "traceback"));
-  if (string_in(message, "type") != "ready") throw SpawnError("the zygote made no sense", {});
+  try {
+    co_await await_loaded();
+  } catch (const SpawnError& error) {
+    const std::string limit = limit_reached();
+    if (limit.empty()) throw;
+    throw SpawnError(loading_ + ": " + limit + ": " + error.what(), error.traceback);
+  }
+}
+
+Task<> Zygote::await_loaded() {
+  while (true) {
+    const Reply reply = co_await receive(*twins_.front());
+    if (reply.text.empty()) fail_as_ended();
+    const json::object message = parse(reply.text);
+    const std::string type = string_in(message, "type");
+    if (type == "ready") co_return;
+    if (type == "failed")
+      throw SpawnError(string_in(message, "message"), string_in(message, "traceback"));
+    if (type != "loading") throw SpawnError("the zygote made no sense", {});
+    loading_ = string_in(message, "what");
+  }
+}
+
+std::string Zygote::limit_reached() const {
+  if (!cgroup_) return {};
+  if (cgroup_->memory_limit_hit())
+    return "loading needs more than " + std::to_string(cgroup_->limits().memory_bytes >> 20) +
+           " MB of memory (resource_limits.memory_mb, while loading at least " +
+           std::to_string(least_loading_memory_mb) + ")";
+  if (cgroup_->refused_forks() > refused_forks_before_)
+    return "loading needs more than " + std::to_string(cgroup_->limits().pids) +
+           " processes and threads (resource_limits.pids_limit, while loading at least " +
+           std::to_string(least_loading_pids) + ")";
+  return {};
+}
+
+void Zygote::set_limits(const CgroupLimits& limits) {
+  if (cgroup_) cgroup_->set_limits(limits);
 }
 
 Task<Zygote::Reply> Zygote::receive(Twin& twin) {

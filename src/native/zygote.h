@@ -3,6 +3,7 @@
 
 #include "async/task.h"
 #include "channel/sandbox_channel.h"
+#include "native/cgroup.h"
 #include "native/launch_plan.h"
 #include "os/unique_fd.h"
 #include "wire/spawn_request.h"
@@ -25,19 +26,29 @@ struct ZygoteEnded : SpawnError {
   explicit ZygoteEnded(const std::string& last_words) : SpawnError(last_words, {}) {}
 };
 
+// Compiled filters of system calls.
+struct ZygoteFilters {
+  int own;      // for the zygote, from before its first line of Python on
+  int sandbox;  // for its sandboxes
+};
+
 class Zygote {
  public:
-  // Starts the launcher.
+  // Starts the launcher. `cgroup`: where the zygote lives, with limits for loading; may be missing.
   Zygote(const asio::any_io_executor& executor, const backend::Programs& programs,
-         const LaunchPlan& plan, int seccomp_filter);
+         const LaunchPlan& plan, const ZygoteFilters& filters, CgroupTree::Lease cgroup);
   // Kills it, and with it all its sandboxes.
   ~Zygote();
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
 
   // Returns when Python and everything it preloads is there. Throws SpawnError with what the
-  // launcher or the harness said.
+  // launcher or the harness said, and with the limit if loading has reached one.
   Task<> ready();
+  // The tool or module that is being loaded, as in "tool a.py".
+  const std::string& loading() const { return loading_; }
+  // From now on it makes sandboxes, under these limits.
+  void set_limits(const CgroupLimits& limits);
 
   // A pidfd of the sandbox's first process, or of one that brings a worker into it. `fds`: as the
   // request wants them. Several at once are forked side by side, as far as the processors go. They
@@ -93,8 +104,14 @@ class Zygote {
                                   const std::vector<int>& fds);
   Task<Forked> answer_to(const wire::SpawnRequest& request, Twin& twin);
   [[noreturn]] void fail_as_ended();
+  Task<> await_loaded();
+  // In words; nothing if loading has reached none.
+  std::string limit_reached() const;
 
   asio::any_io_executor executor_;
+  CgroupTree::Lease cgroup_;
+  std::uint64_t refused_forks_before_ = 0;
+  std::string loading_ = "Python";
   std::vector<std::shared_ptr<Twin>> twins_;  // the first is never missing
   std::size_t most_twins_;
   std::size_t twins_coming_ = 0;

@@ -1,7 +1,6 @@
 #include "seccomp/compile_filter.h"
 
 #include "base/error.h"
-#include "seccomp/rules.h"
 
 #include <seccomp.h>
 #include <sys/mman.h>
@@ -49,9 +48,9 @@ void add(const Filter& filter, const Rule& rule) {
 
 }  // namespace
 
-os::UniqueFd compile_filter() {
+os::UniqueFd compile_filter(const std::vector<Rule>& rules) {
   const Filter filter = new_filter();
-  for (const Rule& rule : sandbox_rules()) add(filter, rule);
+  for (const Rule& rule : rules) add(filter, rule);
   os::UniqueFd file(::memfd_create("hearth-seccomp", MFD_CLOEXEC));
   if (!file) throw OsError("create a file for the seccomp filter");
   check(::seccomp_export_bpf(filter.get(), file.get()), "the compiled filter");

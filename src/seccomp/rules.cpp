@@ -6,13 +6,18 @@
 #include <linux/ioprio.h>
 #include <linux/memfd.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 
 namespace hearth::seccomp {
 namespace {
@@ -25,6 +30,8 @@ constexpr std::uint64_t any_new_namespace = 0x7e020080;
 constexpr std::uint64_t set_id_bits = S_ISUID | S_ISGID;
 // __O_TMPFILE, the part of O_TMPFILE that is not O_DIRECTORY
 constexpr std::uint64_t unnamed_file = O_TMPFILE & ~O_DIRECTORY;
+constexpr std::uint64_t maker_of_user_namespace =
+    CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_NEWUSER | SIGCHLD;
 
 // The kernel looks at the lower half of an `int`.
 Condition is(unsigned argument, std::uint64_t value) { return {argument, low_half, value}; }
@@ -179,6 +186,24 @@ std::vector<Rule> sandbox_rules() {
     rules.push_back({"ioctl", Action::allow, {is(1, request)}});
   for (const std::uint64_t persona : {std::uint64_t{0}, low_half})
     rules.push_back({"personality", Action::allow, {is(0, persona)}});
+  return rules;
+}
+
+std::vector<Rule> zygote_rules() {
+  std::vector<Rule> rules = sandbox_rules();
+  // Replaced below.
+  std::erase_if(rules, [](const Rule& rule) {
+    const auto* end = std::end(zygote_calls);
+    return (rule.call == "clone" && rule.action == Action::refuse) || rule.call == "unshare" ||
+           std::find(std::begin(zygote_calls), end, rule.call) != end;
+  });
+  for (const char* name : zygote_calls) rules.push_back({name, Action::allow});
+  // A helper makes a sandbox's user namespace, in just this way; no process makes one for itself.
+  rules.push_back({"clone", Action::allow, {is(0, maker_of_user_namespace)}});
+  rules.push_back({"unshare", Action::allow, {{0, CLONE_NEWUSER, 0}}});
+  for (const std::uint64_t option : zygote_prctl_options)
+    rules.push_back({"prctl", Action::allow, {is(0, option)}});
+  rules.push_back({"ioctl", Action::allow, {is(1, SIOCSIFFLAGS)}});
   return rules;
 }
 

@@ -1,5 +1,5 @@
-// seccomp/rules.h: which system calls a sandbox's processes may use, whoever applies it: the kernel
-// directly, or an engine. What has no rule does not exist (ENOSYS).
+// seccomp/rules.h: which system calls the processes of a sandbox or of a zygote may use. Applied by
+// the kernel directly, or by an engine. What has no rule does not exist (ENOSYS).
 #pragma once
 
 #include <cstdint>
@@ -31,5 +31,9 @@ struct Rule {
 
 // Of one call the conditions do not overlap, so their order does not matter.
 std::vector<Rule> sandbox_rules();
+
+// Those of a zygote, under which it loads tools and packages: what a sandbox may do, and the calls
+// by which the zygote isolates sandboxes later. A filter cannot be taken back.
+std::vector<Rule> zygote_rules();
 
 }  // namespace hearth::seccomp

@@ -353,6 +353,18 @@ inline constexpr std::uint64_t prctl_options[] = {
     0x53564d41,              // PR_SET_VMA, which names memory
 };
 
+// By which a zygote isolates its sandboxes, beside what a sandbox may do itself. See isolate/.
+inline constexpr const char* zygote_calls[] = {
+    "mount",
+    "process_vm_readv",  // of its own memory, on the way into large pages
+    "seccomp",
+    "sethostname",
+    "setns",
+};
+inline constexpr std::uint64_t zygote_prctl_options[] = {
+    24, 28, 47,  // PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_CAP_AMBIENT
+};
+
 // What a program asks of a terminal it has not got, of a pipe or socket, and of its interfaces.
 inline constexpr std::uint64_t ioctl_requests[] = {
     0x5401,     0x540f,     0x5413,  // TCGETS, TIOCGPGRP, TIOCGWINSZ

@@ -34,6 +34,9 @@ native::Environment plain_environment() {
 NativeSandboxes::NativeSandboxes(blueprint::SandboxConfig config, native::Environment environment)
     : source_(loop_.get_executor(), native_host(), std::move(config), std::move(environment)) {}
 
+NativeSandboxes::NativeSandboxes(std::shared_ptr<const native::NativeHost> host)
+    : source_(loop_.get_executor(), std::move(host), {}, plain_environment()) {}
+
 NativeSandboxes::~NativeSandboxes() { run_task(loop_, source_.close()); }
 
 std::vector<std::unique_ptr<backend::Sandbox>> NativeSandboxes::spawn_at_once(std::size_t count) {

@@ -24,6 +24,7 @@ class NativeSandboxes {
  public:
   explicit NativeSandboxes(blueprint::SandboxConfig config = {},
                            native::Environment environment = plain_environment());
+  explicit NativeSandboxes(std::shared_ptr<const native::NativeHost> host);
   ~NativeSandboxes();
 
   asio::io_context& loop() { return loop_; }

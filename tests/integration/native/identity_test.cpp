@@ -78,7 +78,7 @@ print('securebits', hex(libc.prctl(27, 0, 0, 0, 0)))
         "CapPrm: 0000000000000000\n"
         "NoNewPrivs: 1\n"
         "Seccomp: 2\n"
-        "Seccomp_filters: 1\n"
+        "Seccomp_filters: 2\n"
         "securebits 0xef\n");
 }
 
