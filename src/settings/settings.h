@@ -49,8 +49,11 @@ struct BuilderSettings {
   bool operator==(const BuilderSettings&) const = default;
 };
 
+enum class Zygote { shared, per_sandbox };
+
 struct NativeSettings {
-  bool allow_degraded = false;  // start sandboxes although the kernel lacks a protection
+  bool allow_degraded = false;     // start sandboxes although the kernel lacks a protection
+  Zygote zygote = Zygote::shared;  // what sandboxes are forked from
   bool operator==(const NativeSettings&) const = default;
 };
 

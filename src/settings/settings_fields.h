@@ -50,6 +50,7 @@ void for_each_field(Self& builder, Visit&& visit) {
 template <blueprint::MaybeConst<NativeSettings> Self, typename Visit>
 void for_each_field(Self& native, Visit&& visit) {
   visit("allow_degraded", native.allow_degraded);
+  visit("zygote", native.zygote);
 }
 
 template <blueprint::MaybeConst<DockerSettings> Self, typename Visit>
@@ -113,6 +114,12 @@ template <>
 struct hearth::blueprint::EnumNames<hearth::settings::Backend> {
   static constexpr std::array<std::pair<std::string_view, settings::Backend>, 2> all = {
       {{"native", settings::Backend::native}, {"docker", settings::Backend::docker}}};
+};
+
+template <>
+struct hearth::blueprint::EnumNames<hearth::settings::Zygote> {
+  static constexpr std::array<std::pair<std::string_view, settings::Zygote>, 2> all = {
+      {{"shared", settings::Zygote::shared}, {"per_sandbox", settings::Zygote::per_sandbox}}};
 };
 
 template <>

@@ -67,3 +67,7 @@ TEST_CASE("run by an ordinary user, confined programs are as powerless") {
 TEST_CASE("run by an ordinary user, building packages is as safe") {
   check_as_nobody("--source-file=*source_packages_test*");
 }
+
+TEST_CASE("run by an ordinary user, loading is as confined") {
+  check_as_nobody("--source-file=*loading_test*,*own_zygote_test*");
+}
