@@ -17,15 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The number behind `key` in lines of "key number".
-std::uint64_t value_of(const std::string& text, std::string_view key) {
-  std::istringstream stream(text);
-  std::uint64_t value = 0;
-  for (std::string word; stream >> word >> value;)
-    if (word == key) return value;
-  return 0;
-}
-
 // Since 5.15: who wakes up takes the processor from such a group at once.
 bool write_idle(const fs::path& directory, bool yields) try {
   write_value(directory / "cpu.idle", yields ? "1" : "0");
@@ -44,6 +35,9 @@ void write_share(const fs::path& directory, bool yields) {
   write_value(directory / (is_v2 ? "cpu.weight" : "cpu.shares"),
               std::to_string(yields ? whole / less : whole));
 }
+
+// What the kernel has not yet given back of a few processes.
+constexpr std::uint64_t most_left_bytes = std::uint64_t{1} << 20;
 
 std::uint64_t number_in(const fs::path& file) {
   std::uint64_t value = 0;
@@ -107,6 +101,13 @@ class CgroupV1 : public Cgroup {
       write_value(cpu() / "cpu.cfs_quota_us", quota(limits.cpu_cores, "-1"));
   }
   fs::path cpu_directory() const override { return cpu(); }
+  fs::path memory_directory() const override { return memory(); }
+  // Lowering the limit makes the kernel reclaim.
+  void reclaim_down_to(std::uint64_t bytes, const CgroupLimits& limits) const override {
+    const fs::path file = memory() / "memory.limit_in_bytes";
+    write_value(file, std::to_string(bytes));
+    write_value(file, std::to_string(limits.memory_bytes));
+  }
   fs::path pids_directory() const override { return directories()[1]; }
   void lift_cpu_quota() const override { write_value(cpu() / "cpu.cfs_quota_us", "-1"); }
   std::uint64_t oom_kills() const override {
@@ -155,6 +156,11 @@ class CgroupV2 : public Cgroup {
     if (phase == Phase::preparing) write_value(path() / "memory.oom.group", "1");
   }
   fs::path cpu_directory() const override { return path(); }
+  fs::path memory_directory() const override { return path(); }
+  void reclaim_down_to(std::uint64_t bytes, const CgroupLimits& /*limits*/) const override {
+    write_value(path() / "memory.high", std::to_string(bytes));
+    write_value(path() / "memory.high", "max");
+  }
   fs::path pids_directory() const override { return path(); }
   void lift_cpu_quota() const override { write_value(path() / "cpu.max", "max"); }
   std::uint64_t oom_kills() const override {
@@ -216,6 +222,7 @@ Cgroup::Cgroup(std::vector<fs::path> directories) : directories_(std::move(direc
 }
 
 void Cgroup::remove_directories() const {
+  if (!keeps_cache_) drop_cache(memory_directory());
   for (const fs::path& directory : directories_) remove_directory(directory);
 }
 
@@ -285,15 +292,28 @@ std::uint64_t Cgroup::refused_forks() const {
   return value_of(read_value(pids_directory() / "pids.events"), "max");
 }
 
-Cgroup::Leftover Cgroup::begin_anew() {
-  // What the kernel has not yet given back of a few processes. More is what the sandbox left: pages
-  // of files it was the first to read, which count until somebody else needs the memory.
-  constexpr std::uint64_t most_left_bytes = std::uint64_t{1} << 20;
+bool Cgroup::has_cache_to_trim() const { return memory_bytes() > cache_kept_ + most_left_bytes; }
+
+void Cgroup::trim_cache() try {
+  // What remains is reclaimed when the next sandbox needs it; most of its memory is free at once.
+  constexpr std::uint64_t part = 4;
+  const std::uint64_t most = limits_.memory_bytes / part;
+  if (cached_bytes(memory_directory()) > most) reclaim_down_to(most, limits_);
+  cache_kept_ = cached_bytes(memory_directory());
+} catch (const OsError& error) {
+  limits_.memory_bytes = 0;  // unknown
+  log::debug("page cache of a cgroup stays", {{"error", error.what()}});
+}
+
+Cgroup::Leftover Cgroup::begin_anew(const CgroupLimits& limits) {
   for (const fs::path& directory : directories_)
     if (!read_value(directory / "cgroup.procs").empty()) return Leftover::processes;
-  if (memory_bytes() > most_left_bytes) return Leftover::memory;
+  if (memory_bytes() > cache_kept_ + most_left_bytes) return Leftover::memory;
+  // To lower the limit below what it holds would take the kernel a while.
+  if (cache_kept_ > limits.memory_bytes / 2) return Leftover::memory;
   oom_kills_before_ = oom_kills();
   cpu_seconds_before_ = cpu_seconds();
+  keeps_cache_ = false;
   return Leftover::none;
 }
 

@@ -2,9 +2,12 @@
 // Version 1 (a tree per controller), version 2 (one tree) and machines that have both.
 #pragma once
 
+#include "async/task.h"
 #include "backend/sandbox.h"
 #include "blueprint/sandbox_config.h"
 #include "os/unique_fd.h"
+
+#include <boost/asio/thread_pool.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -87,9 +90,18 @@ class Cgroup {
   // As /proc/<pid>/cgroup names those trees; version 2's has no name.
   virtual std::vector<std::string> controllers() const = 0;
 
-  // What is left of the group's last owner. If nothing is, the group counts anew.
+  // Page cache of files that its processes were the first to read is charged to it after they have
+  // exited. True if it may be more than trim_cache() left.
+  bool has_cache_to_trim() const;
+  // Reclaims most of it, and notes the rest. Blocks for as long as the kernel needs.
+  void trim_cache();
+
+  // For a zygote: Python's own files stay in memory for the next one, which reads no others.
+  void keep_cache() { keeps_cache_ = true; }
+
+  // What is left of the group's last owner, beside such page cache. If nothing is, it counts anew.
   enum class Leftover { none, memory, processes };
-  Leftover begin_anew();
+  Leftover begin_anew(const CgroupLimits& limits);
 
  protected:
   // Makes the directories.
@@ -102,6 +114,8 @@ class Cgroup {
   virtual std::filesystem::path cpu_directory() const = 0;
   virtual std::filesystem::path pids_directory() const = 0;
   virtual void lift_cpu_quota() const = 0;
+  virtual std::filesystem::path memory_directory() const = 0;
+  virtual void reclaim_down_to(std::uint64_t bytes, const CgroupLimits& limits) const = 0;
   virtual std::uint64_t oom_kills() const = 0;
   virtual std::uint64_t memory_bytes() const = 0;
   virtual double cpu_seconds() const = 0;
@@ -115,7 +129,9 @@ class Cgroup {
   std::optional<Phase> phase_;
   bool is_late_ = false;
   std::optional<bool> yields_;
+  std::uint64_t cache_kept_ = 0;
   std::uint64_t oom_kills_before_ = 0;
+  bool keeps_cache_ = false;
   double cpu_seconds_before_ = 0;
 };
 
@@ -143,13 +159,19 @@ class CgroupTree {
   using Lease = std::unique_ptr<Cgroup, GiveBack>;
   Lease take(const CgroupLimits& limits);
 
+  // For a group whose processes have exited, before it is given back. Reused, it is not a dead
+  // group that the kernel keeps for its page cache. The tree and `group` must outlive the task.
+  Task<> trim(Cgroup& group);
+
  private:
   struct Spare {
     std::unique_ptr<Cgroup> group;
     std::chrono::steady_clock::time_point since;
   };
 
-  std::unique_ptr<Cgroup> take_spare();
+  std::unique_ptr<Cgroup> take_spare(const CgroupLimits& limits);
+  void retire(std::unique_ptr<Cgroup> group);
+  asio::thread_pool& cleaner();
   void give_back(std::unique_ptr<Cgroup> group);
   void make_own(const std::vector<std::filesystem::path>& bases);
   void remove_own();
@@ -159,6 +181,8 @@ class CgroupTree {
   std::vector<os::UniqueFd> locks_;              // of each
   std::deque<Spare> spares_;                     // who has rested longest is first
   std::uint64_t made_ = 0;
+  // Reclaims page cache, which blocks. Started when there is some.
+  std::optional<asio::thread_pool> cleaner_;
 };
 
 }  // namespace hearth::native

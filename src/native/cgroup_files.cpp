@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -54,6 +55,35 @@ void kill_processes_of(const fs::path& group) {
   for (const pid_t pid : processes_of(group))
     if (const auto found = handles.find(pid); found != handles.end() && found->second)
       kill_process(found->second.get());
+}
+
+std::uint64_t value_of(const std::string& text, std::string_view key) {
+  std::istringstream stream(text);
+  std::uint64_t value = 0;
+  for (std::string word; stream >> word >> value;)
+    if (word == key) return value;
+  return 0;
+}
+
+std::uint64_t cached_bytes(const fs::path& group) {
+  const std::string stat = read_value(group / "memory.stat");
+  const std::uint64_t files = value_of(stat, "cache") + value_of(stat, "file");  // v1 or v2
+  return files - std::min(files, value_of(stat, "shmem"));
+}
+
+void drop_cache(const fs::path& group) {
+  if (cached_bytes(group) == 0) return;
+  std::error_code ignored;
+  try {
+    if (fs::exists(group / "memory.force_empty", ignored)) {
+      write_value(group / "memory.force_empty", "0");
+    } else {
+      // Since Linux 5.19. All there is: it fails with EAGAIN when less was reclaimed.
+      write_value(group / "memory.reclaim", read_value(group / "memory.current"));
+    }
+  } catch (const OsError& error) {
+    log::debug("page cache of a cgroup stays", {{"error", error.what()}});
+  }
 }
 
 // The last process may be on its way out for a moment longer than its parent knew.

@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hearth::native {
@@ -23,6 +25,12 @@ std::string read_value(const std::filesystem::path& file);
 std::vector<pid_t> processes_of(const std::filesystem::path& group);
 // Sends SIGKILL to every process in it. May miss one that is just being forked.
 void kill_processes_of(const std::filesystem::path& group);
+// The number behind `key` in lines of "key number"; 0 if there is none.
+std::uint64_t value_of(const std::string& text, std::string_view key);
+// Page cache of files that its processes were the first to read. Outlives them.
+std::uint64_t cached_bytes(const std::filesystem::path& group);
+// The kernel keeps a removed group for as long as page cache is charged to it.
+void drop_cache(const std::filesystem::path& group);
 // Waits a little for a last process on its way out, and complains in the log.
 void remove_directory(const std::filesystem::path& path);
 

@@ -1,6 +1,7 @@
 // Our place in the trees: found, marked as ours, and cleared of what the dead left.
 #include "native/cgroup.h"
 
+#include "async/blocking.h"
 #include "base/error.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -8,6 +9,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -214,19 +216,20 @@ void CgroupTree::remove_own() {
 }
 
 CgroupTree::~CgroupTree() {
+  if (cleaner_) cleaner_->join();
   spares_.clear();
   remove_own();
 }
 
 CgroupTree::Lease CgroupTree::take(const CgroupLimits& limits) {
-  std::unique_ptr<Cgroup> group = take_spare();
+  std::unique_ptr<Cgroup> group = take_spare(limits);
   if (!group) group = make_cgroup(instance_, std::to_string(++made_));
   group->set_limits(limits);
   group->enter(Cgroup::Phase::isolating);
   return {group.release(), GiveBack{this}};
 }
 
-std::unique_ptr<Cgroup> CgroupTree::take_spare() {
+std::unique_ptr<Cgroup> CgroupTree::take_spare(const CgroupLimits& limits) {
   // The kernel hands out processor time by periods: who comes at once would pay for what the one
   // before has used.
   constexpr auto rest = std::chrono::microseconds(cpu_period_us);
@@ -234,10 +237,14 @@ std::unique_ptr<Cgroup> CgroupTree::take_spare() {
   while (!spares_.empty() && now - spares_.front().since >= rest) {
     std::unique_ptr<Cgroup> group = std::move(spares_.front().group);
     spares_.pop_front();
-    const Cgroup::Leftover left = group->begin_anew();
+    const Cgroup::Leftover left = group->begin_anew(limits);
     if (left == Cgroup::Leftover::none) return group;
     // A zygote ends a moment after its owner let it go. To remove the group would mean to wait.
-    if (left == Cgroup::Leftover::processes) spares_.push_back({std::move(group), now});
+    if (left == Cgroup::Leftover::processes) {
+      spares_.push_back({std::move(group), now});
+    } else {
+      retire(std::move(group));
+    }
   }
   return nullptr;
 }
@@ -247,6 +254,26 @@ void CgroupTree::give_back(std::unique_ptr<Cgroup> group) {
   constexpr std::size_t most_spares = 256;
   if (spares_.size() < most_spares)
     spares_.push_back({std::move(group), std::chrono::steady_clock::now()});
+  else
+    retire(std::move(group));
+}
+
+asio::thread_pool& CgroupTree::cleaner() {
+  if (cleaner_) return *cleaner_;
+  cleaner_.emplace(1);
+  constexpr int later = 10;
+  asio::post(*cleaner_, [] { ::setpriority(PRIO_PROCESS, 0, later); });
+  return *cleaner_;
+}
+
+// Its page cache is dropped before it is removed, which blocks.
+void CgroupTree::retire(std::unique_ptr<Cgroup> group) {
+  asio::post(cleaner(), [retired = std::move(group)] {});
+}
+
+Task<> CgroupTree::trim(Cgroup& group) {
+  if (!group.has_cache_to_trim()) co_return;
+  co_await on_worker(cleaner(), [&group](const std::stop_token&) { group.trim_cache(); });
 }
 
 }  // namespace hearth::native

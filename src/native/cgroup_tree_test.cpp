@@ -3,6 +3,7 @@
 #include "native/cgroup.h"
 #include "os/read_file.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/uncached_file.h"
 
 #include <doctest/doctest.h>
 #include <signal.h>
@@ -288,6 +289,30 @@ TEST_CASE("every process of a group is killed, even while its processes fork wit
   CHECK(value_of(*group, "pids.max") == std::to_string(limits.pids) + "\n");
   CHECK(value_of(*group, group->directories().size() == 1 ? "cpu.max" : "cpu.cfs_quota_us")
             .starts_with("10000"));
+}
+
+TEST_CASE("a group is removed without page cache that the kernel would keep it for") {
+  const test::UncachedFile file(8 << 20);
+  if (!file.is_uncached()) {
+    MESSAGE("not tested: needs a file system with a page cache that can be dropped");
+    return;
+  }
+  {
+    CgroupTree tree(own_cgroup_mounts());
+    const CgroupTree::Lease group = tree.take(cgroup_limits({}));
+    const std::vector<os::UniqueFd> files = group->open_for_joining();
+    const pid_t reader = ::fork();
+    if (reader == 0) {
+      for (const os::UniqueFd& joining : files)
+        if (::write(joining.get(), "0", 1) != 1) ::_exit(1);
+      ::_exit(os::read_file(file.path(), file.size()).size() == file.size() ? 0 : 1);
+    }
+    int status = 1;
+    REQUIRE(::waitpid(reader, &status, 0) == reader);
+    REQUIRE(status == 0);
+    REQUIRE(file.cached_pages() > 0);
+  }
+  CHECK(file.cached_pages() == 0);
 }
 
 TEST_CASE("a stranger's group that is only called like ours is left alone, and our own too") {

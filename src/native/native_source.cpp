@@ -65,6 +65,7 @@ Task<> wait_and_clear(asio::any_io_executor executor, NativeSource::Remains rema
   const Ending ending(executor, remains.pidfd.get(), remains.cgroup.get());
   co_await process_ended(remains.pidfd.get());
   if (remains.network) remains.zygote->keep_network(std::move(remains.network));
+  if (remains.cgroup) co_await remains.cgroup.get_deleter().tree->trim(*remains.cgroup);
 }
 
 // `look` gets the number of a process that may end meanwhile: then it was perhaps another's.
@@ -146,6 +147,7 @@ Task<std::shared_ptr<Zygote>> NativeSource::load_zygote() {
   if (host_->cgroups) {
     cgroup = host_->cgroups->take(loading_limits(config_.resource_limits));
     cgroup->enter(Cgroup::Phase::ready);
+    cgroup->keep_cache();
   }
   const auto zygote =
       std::make_shared<Zygote>(executor_, host_->programs, plan, filters, std::move(cgroup));
