@@ -28,12 +28,12 @@ constexpr uid_t unused_user = 0x6f000000;
 fs::path own_program() { return fs::read_symlink("/proc/self/exe"); }
 
 void check_without_sys_admin(const char* filter) {
-  if (!native_host()->claim) return;  // an ordinary user lacks it anyway
+  if (!native_host()->users.claim) return;  // an ordinary user lacks it anyway
   CHECK(run_tests_as(own_program(), filter, [] { return give_up_capability(CAP_SYS_ADMIN); }) == 0);
 }
 
 void check_as_root_of_namespace(unsigned users, const char* filter) {
-  if (!native_host()->claim) return;  // only root can make it
+  if (!native_host()->users.claim) return;  // only root can make it
   const TemporaryDirectory directory;
   fs::permissions(directory.path(), fs::perms(0755));
   const fs::path program = copy_programs(directory.path());
@@ -107,7 +107,7 @@ TEST_CASE("made by root of a user namespace with no other user, a script is as p
 }
 
 TEST_CASE("root that cannot give sandboxes another user makes none, whatever is accepted") {
-  if (!native_host()->claim) return;  // an ordinary user makes them of itself
+  if (!native_host()->users.claim) return;  // an ordinary user makes them of itself
   for (const auto missing : {CAP_SETUID, CAP_SETGID}) {
     const std::string refusal = refusal_without({missing, CAP_SYS_ADMIN});
     CAPTURE(refusal);
@@ -118,7 +118,7 @@ TEST_CASE("root that cannot give sandboxes another user makes none, whatever is 
 }
 
 TEST_CASE("the launcher gives the machine's root to no namespace") {
-  if (!native_host()->claim) return;  // only root could
+  if (!native_host()->users.claim) return;  // only root could
   for (const std::vector<std::string>& users :
        {std::vector<std::string>{}, {"--uids", "0", "10"}, {"--uids", "0", "1"}}) {
     const os::ProgramResult refused = run_launcher(users);

@@ -115,8 +115,8 @@ TEST_CASE("every live sandbox has a user of its own on the host") {
   for (const auto& sandbox : live) {
     const std::set<unsigned> ids = host_ids_of(*sandbox);
     REQUIRE(ids.size() == 1);
-    CHECK(*ids.begin() > native_host()->uids->first);
-    CHECK(*ids.begin() - native_host()->uids->first < native_host()->uids->count);
+    CHECK(*ids.begin() > native_host()->users.uids->first);
+    CHECK(*ids.begin() - native_host()->users.uids->first < native_host()->users.uids->count);
     CHECK(all.insert(*ids.begin()).second);
     for (const pid_t pid : processes_of(*sandbox))
       CHECK(numbers_in(status_line(pid, "Groups")).empty());
