@@ -31,6 +31,7 @@ constexpr std::array zygote_capabilities = {
     CAP_SYS_ADMIN,   // its namespaces and mounts
     CAP_SYS_CHROOT,  // setns into its mounts,
     CAP_SYS_PTRACE,  // by a pidfd
+    CAP_SETFCAP,     // a user namespace whose user is this one's root, if there is no other
 };
 
 constexpr std::uint64_t megabyte = 1 << 20;
