@@ -63,7 +63,8 @@ class MapWriter {
   }
 
   void write() {
-    go_.reset();
+    // A pipe that is only closed means that there is no namespace to write for.
+    if (::write(go_.get(), "x", 1) != 1) throw OsError("write to a pipe");
     int status = 0;
     if (::waitpid(child_, &status, 0) != child_ || status != 0)
       throw Error("the users of the new namespace cannot be set");
@@ -73,7 +74,7 @@ class MapWriter {
   [[noreturn]] static void write_maps(int wait_for, const std::string& parent,
                                       const std::string& map) try {
     char byte = 0;
-    if (::read(wait_for, &byte, 1) != 0) std::_Exit(1);
+    if (::read(wait_for, &byte, 1) != 1) std::_Exit(1);
     write_to(parent + "/uid_map", map);
     write_to(parent + "/gid_map", map);
     std::_Exit(0);
