@@ -48,16 +48,19 @@ std::vector<UidRange> usable_ranges(const UserFacts& facts) {
   return found;
 }
 
+std::uint64_t end_of(const os::IdExtent& extent) {
+  constexpr std::uint64_t highest = 0x7fffffff;
+  return std::min(highest, std::uint64_t{extent.first} + extent.count);
+}
+
 // The last user that is also a group: low numbers have meanings.
 std::optional<uid_t> usable_user(const UserFacts& facts) {
-  constexpr std::uint64_t highest = 0x7fffffff;
   for (const os::IdExtent& uids : facts.uids)
     for (const os::IdExtent& gids : facts.gids) {
       const std::uint64_t first = std::max(uids.first, gids.first);
-      std::uint64_t end = std::min({std::uint64_t{uids.first} + uids.count,
-                                    std::uint64_t{gids.first} + gids.count, highest});
-      while (end > first && (end - 1 == facts.host_root || end - 1 == nobody)) --end;
-      if (end > first) return static_cast<uid_t>(end - 1);
+      std::uint64_t last = std::min(end_of(uids), end_of(gids)) - 1;
+      while (last == facts.host_root || last == nobody) --last;
+      if (last + 1 > first) return static_cast<uid_t>(last);
     }
   return std::nullopt;
 }
