@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "native/shown_system.h"
 #include "seccomp/compile_filter.h"
+#include "seccomp/rules.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -39,7 +40,9 @@ void show_network(LauncherWords& words, const Machine& machine) {
 }  // namespace
 
 ConfinedPrograms::ConfinedPrograms(const backend::Programs& programs, const ConfinedLimits& limits)
-    : programs_(programs), limits_(limits), filter_(seccomp::compile_filter()) {
+    : programs_(programs),
+      limits_(limits),
+      filter_(seccomp::compile_filter(seccomp::sandbox_rules())) {
   try {
     groups_ = std::make_unique<CgroupTree>(own_cgroup_mounts());
     group_ = groups_->take(group_limits(limits));

@@ -106,7 +106,7 @@ for become in (os.setuid, os.setgid, lambda user: os.setgroups([user])):
 }
 
 TEST_CASE("every live sandbox has a user of its own on the host") {
-  if (!native_host()->claim) return;  // one user has no others to give
+  if (!native_host()->users.claim) return;  // one user has no others to give
   NativeSandboxes one_environment;
   NativeSandboxes other_environment;
   std::vector<std::unique_ptr<backend::Sandbox>> live;
@@ -209,7 +209,7 @@ TEST_CASE("no process of a sandbox holds a file or directory of the host") {
 
 TEST_CASE("init cannot be read, written, traced or robbed of descriptors") {
   // One user has only one name outside: the numbers of its descriptors can be listed.
-  const std::string owned_by_root = native_host()->claim ? "('fd', 'clear_refs')" : "()";
+  const std::string owned_by_root = native_host()->users.claim ? "('fd', 'clear_refs')" : "()";
   CHECK(printed("owned_by_root = " + owned_by_root + R"py(
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
