@@ -63,7 +63,7 @@ milliseconds until_a_turn_works(DockerPool& pool) {
   const auto begun = std::chrono::steady_clock::now();
   while (true) {
     try {
-      pool::Lease lease = pool.checkout({.patience = milliseconds(1000)});
+      pool::Lease lease = pool.checkout({.owner = "load", .patience = milliseconds(1000)});
       if (pool.turn(lease, "print(1)").verdict == Verdict::ok) break;
     } catch (const Error&) {
       pool.run_for(milliseconds(20));
@@ -92,7 +92,8 @@ struct Load {
     while (!stopped) {
       asio::steady_timer pause(pool.loop, milliseconds(1));
       try {
-        pool::Lease lease = co_await pool.pool.checkout("default", {.patience = milliseconds(500)});
+        pool::Lease lease = co_await pool.pool.checkout(
+            "default", {.owner = "load", .patience = milliseconds(500)});
         const auto result = co_await execution::run_turn(lease, "print('x')");
         ++(result.verdict == Verdict::ok ? good : lost);
       } catch (const Error&) {
