@@ -180,6 +180,9 @@ void require_trusted_files(const fs::path& directory) {
     const fs::path name = entry.path().filename();
     if (::fstatat(opened.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0)
       throw OsError("look at " + entry.path().string());
+    const bool has_content =
+        S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode) || S_ISLNK(facts.st_mode);
+    if (!has_content) continue;
     if (auto reason = distrust_of(entry.path(), facts, effective_user(), PathRole::target))
       throw UntrustedPath(*reason);
     if (S_ISLNK(facts.st_mode)) require_trusted(entry.path());

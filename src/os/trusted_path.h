@@ -46,7 +46,7 @@ std::optional<UntrustedPath> distrust_of(const std::filesystem::path& path,
 // given to this process.
 UniqueFd open_trusted(const std::filesystem::path& path, int flags);
 void require_trusted(const std::filesystem::path& path);
-// The directory and everything directly in it.
+// The directory and every file, directory and link directly in it.
 void require_trusted_files(const std::filesystem::path& directory);
 // The same as os/read_file.h, of a trusted file.
 std::string read_trusted_file(const std::filesystem::path& path, std::size_t max_bytes);

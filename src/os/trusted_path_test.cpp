@@ -62,7 +62,7 @@ TEST_CASE("what belongs to another user is refused with the owner and the comman
   CHECK_FALSE(reason(root, S_IFLNK | 0777, 1001, 0).empty());
 }
 
-TEST_CASE("what others can write is refused; an ordinary user's own group may write") {
+TEST_CASE("what others can write is refused, but an ordinary user's own group may write") {
   CHECK(reason(root, file | 0666, 0, 0) ==
         "trust /x: other users can write it (mode 0666). If what is there is good: chmod go-w /x");
   CHECK_FALSE(reason(root, file | 0664, 0, 0).empty());
