@@ -2,7 +2,6 @@
 // Version 1 (a tree per controller), version 2 (one tree) and machines that have both.
 #pragma once
 
-#include "async/task.h"
 #include "backend/sandbox.h"
 #include "blueprint/sandbox_config.h"
 #include "os/unique_fd.h"
@@ -158,10 +157,6 @@ class CgroupTree {
   };
   using Lease = std::unique_ptr<Cgroup, GiveBack>;
   Lease take(const CgroupLimits& limits);
-
-  // For a group whose processes have exited, before it is given back. Reused, it is not a dead
-  // group that the kernel keeps for its page cache. The tree and `group` must outlive the task.
-  Task<> trim(Cgroup& group);
 
  private:
   struct Spare {

@@ -1,7 +1,6 @@
 // Our place in the trees: found, marked as ours, and cleared of what the dead left.
 #include "native/cgroup.h"
 
-#include "async/blocking.h"
 #include "base/error.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -269,11 +268,6 @@ asio::thread_pool& CgroupTree::cleaner() {
 // Its page cache is dropped before it is removed, which blocks.
 void CgroupTree::retire(std::unique_ptr<Cgroup> group) {
   asio::post(cleaner(), [retired = std::move(group)] {});
-}
-
-Task<> CgroupTree::trim(Cgroup& group) {
-  if (!group.has_cache_to_trim()) co_return;
-  co_await on_worker(cleaner(), [&group](const std::stop_token&) { group.trim_cache(); });
 }
 
 }  // namespace hearth::native

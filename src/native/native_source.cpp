@@ -29,6 +29,8 @@
 namespace hearth::native {
 namespace {
 
+constexpr int later = 10;  // the priority of threads that turns go before
+
 // A file costs the kernel about a kilobyte; this keeps an empty one for each.
 constexpr std::uint64_t bytes_per_inode = 4096;
 constexpr std::uint64_t scratch_bytes = std::uint64_t{64} << 20;
@@ -57,15 +59,6 @@ StreamPair stream_pair() {
 std::string why_not_ready(const backend::Sandbox& sandbox, const std::string& its_word) {
   return sandbox.memory_limit_hit() ? "the sandbox's memory does not suffice for its start"
                                     : its_word;
-}
-
-Task<> wait_and_clear(asio::any_io_executor executor, NativeSource::Remains remains) {
-  // To the end, even when its owner is in a hurry: what is not cleared now stays.
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  const Ending ending(executor, remains.pidfd.get(), remains.cgroup.get());
-  co_await process_ended(remains.pidfd.get());
-  if (remains.network) remains.zygote->keep_network(std::move(remains.network));
-  if (remains.cgroup) co_await remains.cgroup.get_deleter().tree->trim(*remains.cgroup);
 }
 
 // `look` gets the number of a process that may end meanwhile: then it was perhaps another's.
@@ -111,7 +104,6 @@ NativeSource::NativeSource(const asio::any_io_executor& executor,
       spawn_ended_(executor, asio::steady_timer::time_point::max()),
       background_(executor) {
   // What it looks at is not in use yet; turns go first.
-  constexpr int later = 10;
   asio::post(observers_, [] { ::setpriority(PRIO_PROCESS, 0, later); });
 }
 
@@ -328,10 +320,27 @@ Task<> NativeSource::let_worker_in(const NativeSandbox& sandbox, std::vector<os:
   co_await stream.write({byte.data(), byte.size()});
 }
 
+Task<> NativeSource::wait_and_clear(Remains remains) {
+  // To the end, even when its owner is in a hurry: what is not cleared now stays.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  const Ending ending(executor_, remains.pidfd.get(), remains.cgroup.get());
+  co_await process_ended(remains.pidfd.get());
+  if (remains.network) remains.zygote->keep_network(std::move(remains.network));
+  if (remains.cgroup && remains.cgroup->has_cache_to_trim())
+    co_await on_worker(trimmer(), [&](const std::stop_token&) { remains.cgroup->trim_cache(); });
+}
+
+asio::thread_pool& NativeSource::trimmer() {
+  if (trimmer_) return *trimmer_;
+  trimmer_.emplace(1);
+  asio::post(*trimmer_, [] { ::setpriority(PRIO_PROCESS, 0, later); });
+  return *trimmer_;
+}
+
 void NativeSource::bury(Remains remains) {
   // Its zygote ended long ago, and so did it.
   if (is_closed_) return;
-  background_.start("clear a sandbox away", wait_and_clear(executor_, std::move(remains)));
+  background_.start("clear a sandbox away", wait_and_clear(std::move(remains)));
 }
 
 void NativeSource::stop() {

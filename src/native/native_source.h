@@ -111,6 +111,8 @@ class NativeSource : public backend::SandboxSource {
   ExpectedPosture expected_of(const NativeSandbox& sandbox) const;
   std::future<Differences> look_at(const NativeSandbox& sandbox);
   Task<> fork_worker(std::shared_ptr<NativeSandbox* const> sandbox, WorkerRequest request);
+  Task<> wait_and_clear(Remains remains);
+  asio::thread_pool& trimmer();
   Task<> let_worker_in(const NativeSandbox& sandbox, std::vector<os::UniqueFd> ends);
 
   asio::any_io_executor executor_;
@@ -127,6 +129,10 @@ class NativeSource : public backend::SandboxSource {
   // Reads what the kernel says of new sandboxes. Of this source and not of all: its threads must
   // have ended before the loop does.
   asio::thread_pool observers_{1};
+  // Reclaims page cache of groups whose processes have exited, so that they can be reused: the
+  // kernel keeps a removed group for as long as pages are charged to it. Started when there is
+  // some.
+  std::optional<asio::thread_pool> trimmer_;
   TaskGroup background_;
 };
 

@@ -123,7 +123,7 @@ TEST_CASE("the launcher gives the machine's root to no namespace") {
        {std::vector<std::string>{}, {"--uids", "0", "10"}, {"--uids", "0", "1"}}) {
     const os::ProgramResult refused = run_launcher(users);
     CAPTURE(refused.errors);
-    CHECK(refused.exit_code == 1);
+    CHECK(refused.exit_code == 125);
     CHECK(refused.errors.find("the machine's root is never a user of sandboxes") !=
           std::string::npos);
   }

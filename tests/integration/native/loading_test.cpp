@@ -38,12 +38,12 @@ TEST_CASE("tools load under a seccomp filter and with the capabilities that a zy
 status = dict(line.rstrip('\n').split(':\t', 1) for line in open('/proc/self/status') if ':\t' in line)
 )py");
   NativeSandboxes sandboxes({}, with.environment);
-  // KILL, SETGID, SETUID, SETPCAP, NET_ADMIN, SYS_CHROOT, SYS_PTRACE, SYS_ADMIN
+  // KILL, SETGID, SETUID, SETPCAP, NET_ADMIN, SYS_CHROOT, SYS_PTRACE, SYS_ADMIN, SETFCAP
   CHECK(printed(sandboxes, R"py(
 for key in ('Seccomp', 'Seccomp_filters', 'NoNewPrivs', 'CapEff', 'CapPrm', 'CapBnd'):
     print(key, status[key])
-)py") == "Seccomp 2\nSeccomp_filters 1\nNoNewPrivs 1\nCapEff 00000000002c11e0\n"
-         "CapPrm 00000000002c11e0\nCapBnd 00000000002c11e0\n");
+)py") == "Seccomp 2\nSeccomp_filters 1\nNoNewPrivs 1\nCapEff 00000000802c11e0\n"
+         "CapPrm 00000000802c11e0\nCapBnd 00000000802c11e0\n");
 }
 
 #ifdef __x86_64__
