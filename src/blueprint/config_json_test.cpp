@@ -67,6 +67,7 @@ ResourceLimits arbitrary_limits() {
   limits.pids_limit = *inRange<std::int64_t>(1, 100'000);
   limits.execution_timeout_sec = *inRange<std::int64_t>(1, 86'400);
   limits.max_output_bytes = *inRange<std::int64_t>(1024, 100'000'000);
+  limits.disk_read_mb_per_sec = *inRange<std::int64_t>(0, 10'000);
   return limits;
 }
 

@@ -25,6 +25,7 @@ void for_each_field(Self& limits, Visit&& visit) {
   visit("pids_limit", limits.pids_limit);
   visit("execution_timeout_sec", limits.execution_timeout_sec);
   visit("max_output_bytes", limits.max_output_bytes);
+  visit("disk_read_mb_per_sec", limits.disk_read_mb_per_sec);
 }
 
 template <MaybeConst<NetworkPolicy> Self, typename Visit>

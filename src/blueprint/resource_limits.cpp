@@ -15,6 +15,7 @@ constexpr std::int64_t most_pids = 4'194'304;  // the kernel's PID_MAX_LIMIT
 constexpr std::int64_t longest_timeout_sec = 604'800;  // a week
 constexpr std::int64_t least_output_bytes = 1024;      // an error and its traceback should fit
 constexpr std::int64_t most_output_bytes = 1'073'741'824;
+constexpr std::int64_t most_disk_mb_per_sec = 1'048'576;  // a terabyte
 
 void check_cpu(Problems& problems, double cpu_quota) {
   if (!std::isfinite(cpu_quota) || cpu_quota <= 0) {
@@ -58,6 +59,8 @@ Problems problems_of(const ResourceLimits& limits) {
               longest_timeout_sec);
   check_range(problems, "max_output_bytes", limits.max_output_bytes, least_output_bytes,
               most_output_bytes);
+  check_range(problems, "disk_read_mb_per_sec", limits.disk_read_mb_per_sec, 0,
+              most_disk_mb_per_sec);
   return problems;
 }
 

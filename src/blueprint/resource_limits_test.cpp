@@ -93,6 +93,15 @@ TEST_CASE("cpu_quota that is zero, negative or no number is refused with the val
         "cpu_quota must be from 0.01 to 4096 cores, is 0.001");
 }
 
+TEST_CASE("disk reads are unlimited unless said otherwise") {
+  CHECK(ResourceLimits{}.disk_read_mb_per_sec == 0);
+  CHECK(problems_of(ResourceLimits{.disk_read_mb_per_sec = 1}).empty());
+  CHECK(first_problem({.disk_read_mb_per_sec = -1}) ==
+        "disk_read_mb_per_sec must be at least 0, is -1");
+  CHECK(first_problem({.disk_read_mb_per_sec = 1'048'577})
+            .starts_with("disk_read_mb_per_sec must be at most 1048576"));
+}
+
 TEST_CASE("a pids_limit below one is refused with the value") {
   CHECK(first_problem({.pids_limit = 0}) == "pids_limit must be at least 1, is 0");
   CHECK(first_problem({.pids_limit = -3}) == "pids_limit must be at least 1, is -3");

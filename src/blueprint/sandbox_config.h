@@ -25,6 +25,7 @@ struct ResourceLimits {
   std::int64_t pids_limit = 64;      // processes and threads
   std::int64_t execution_timeout_sec = 30;  // wall clock
   std::int64_t max_output_bytes = 1'048'576;
+  std::int64_t disk_read_mb_per_sec = 0;  // from each disk of the host; 0: unlimited
   bool operator==(const ResourceLimits&) const = default;
 };
 

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "blueprint/derived_limits.h"
 #include "native/cgroup_files.h"
+#include "os/disks.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -83,7 +84,11 @@ class CgroupV1 : public Cgroup {
       : Cgroup(each_with(instance, name)) {}
   ~CgroupV1() override { remove_directories(); }
 
-  std::vector<std::string> controllers() const override { return {"memory", "pids", "cpu"}; }
+  std::vector<std::string> controllers() const override {
+    std::vector<std::string> names{"memory", "pids", "cpu", "blkio"};
+    names.resize(directories().size());
+    return names;
+  }
 
  private:
   // Not cgroup.procs: a thread that moves only itself does not have to wait until nobody in the
@@ -190,6 +195,7 @@ CgroupLimits cgroup_limits(const blueprint::ResourceLimits& limits) {
     result.memory_and_swap_bytes = std::max(limits.memory_swap_mb, limits.memory_mb) << 20;
   result.pids = static_cast<std::uint64_t>(limits.pids_limit) + own_processes;
   result.cpu_cores = limits.cpu_quota;
+  result.disk_read_bytes_per_sec = static_cast<std::uint64_t>(limits.disk_read_mb_per_sec) << 20;
   return result;
 }
 
@@ -228,9 +234,13 @@ void Cgroup::remove_directories() const {
 
 void Cgroup::set_limits(const CgroupLimits& limits) {
   if (limits == limits_) return;
-  // Half written, nothing is known of them.
-  const CgroupLimits before = std::exchange(limits_, CgroupLimits{});
+  // Half written, nothing is known of them, but that one is changed last.
+  const CgroupLimits before = limits_;
+  limits_ = {.disk_read_bytes_per_sec = before.disk_read_bytes_per_sec};
   write_limits(limits, before);
+  // The last tree is the one for it.
+  if (limits.disk_read_bytes_per_sec != before.disk_read_bytes_per_sec)
+    os::limit_disk_reads(directories_.back(), limits.disk_read_bytes_per_sec);
   limits_ = limits;
 }
 
@@ -254,6 +264,8 @@ void Cgroup::kill_processes() {
 }
 
 void Cgroup::make_room_to_exit() try {
+  if (std::exchange(limits_.disk_read_bytes_per_sec, 0) > 0)
+    os::lift_disk_reads(directories_.back());
   // Zero: the next set_limits() writes both.
   limits_.pids = 0;
   limits_.cpu_cores = 0;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ struct CgroupMounts {
   std::filesystem::path memory;
   std::filesystem::path pids;
   std::filesystem::path cpu;
+  std::filesystem::path blkio;       // may be missing: only a limit of disk reads needs it
   std::vector<std::string> missing;  // controllers that are nowhere
 };
 // A decision on the text of /proc/self/mountinfo and /proc/self/cgroup alone. Version 1 where it
@@ -42,7 +44,8 @@ struct CgroupLimits {
   std::uint64_t memory_bytes = 0;
   std::int64_t memory_and_swap_bytes = -1;  // -1: as much swap as there is
   std::uint64_t pids = 0;
-  double cpu_cores = 0;  // 0: as many as there are
+  double cpu_cores = 0;                       // 0: as many as there are
+  std::uint64_t disk_read_bytes_per_sec = 0;  // of each disk; 0: as fast as it is
 
   bool operator==(const CgroupLimits&) const = default;
 };
@@ -72,8 +75,9 @@ class Cgroup {
   // it who needs another worker from the zygote that is just making it.
   void hurry();
   static constexpr std::chrono::milliseconds patience{50};
-  // Kills every process in it. Lifts the CPU quota first, as a process needs CPU time to exit, and
-  // refuses new processes until the next set_limits(). Repeat it while processes are left: it may
+  // Kills every process in it. Lifts the CPU quota and the limit of disk reads first, as a process
+  // needs CPU time to exit and waits for what it reads, and refuses new processes. The next
+  // set_limits() sets all of them again. Repeat it while processes are left: it may
   // miss one that was just being forked. Never fails.
   void kill_processes();
   // Whoever writes "0" to each of these has joined.
@@ -134,7 +138,8 @@ class Cgroup {
   double cpu_seconds_before_ = 0;
 };
 
-// In each of these: those of memory, pids and cpu in version 1, or the one of version 2.
+// In each of these: those of memory, pids, cpu and perhaps blkio in version 1, or the one of
+// version 2.
 std::unique_ptr<Cgroup> make_cgroup(const std::vector<std::filesystem::path>& parents,
                                     const std::string& name);
 
@@ -158,12 +163,18 @@ class CgroupTree {
   using Lease = std::unique_ptr<Cgroup, GiveBack>;
   Lease take(const CgroupLimits& limits);
 
+  // Why disk reads cannot be limited here; empty: they can.
+  std::string disk_limit_problem() const;
+  // Before the first group with such a limit, which take() does by itself. Throws Error.
+  void enable_disk_limits();
+
  private:
   struct Spare {
     std::unique_ptr<Cgroup> group;
     std::chrono::steady_clock::time_point since;
   };
 
+  std::size_t trees_for(const CgroupLimits& limits) const;
   std::unique_ptr<Cgroup> take_spare(const CgroupLimits& limits);
   void retire(std::unique_ptr<Cgroup> group);
   asio::thread_pool& cleaner();
@@ -172,9 +183,11 @@ class CgroupTree {
   void remove_own();
 
   CgroupMounts mounts_;
-  std::vector<std::filesystem::path> instance_;  // v1: memory, pids, cpu; v2: one
+  std::vector<std::filesystem::path> instance_;  // v1: memory, pids, cpu, perhaps blkio; v2: one
   std::vector<os::UniqueFd> locks_;              // of each
-  std::deque<Spare> spares_;                     // who has rested longest is first
+  // By the number of trees they are in. The one that has rested longest is first.
+  std::map<std::size_t, std::deque<Spare>> spares_;
+  bool disk_limits_enabled_ = false;
   std::uint64_t made_ = 0;
   // Reclaims page cache, which blocks. Started when there is some.
   std::optional<asio::thread_pool> cleaner_;

@@ -98,6 +98,7 @@ CgroupMounts find_cgroup_mounts(const std::string& mountinfo, const std::string&
   found.memory = in_v1("memory");
   found.pids = in_v1("pids");
   found.cpu = in_v1("cpu");
+  found.blkio = in_v1("blkio");
   if (mounts.v1.contains("memory") || mounts.v1.contains("pids") || mounts.v1.contains("cpu")) {
     found.version = CgroupMounts::Version::v1;
     if (found.memory.empty()) found.missing.emplace_back("memory");

@@ -33,6 +33,7 @@ TEST_CASE("version 1: each controller has its own tree, and a group of ours in i
   CHECK(found.version == Version::v1);
   CHECK(found.memory == "/sys/fs/cgroup/memory/user.slice/user-1000.slice/session-3.scope");
   CHECK(found.pids == "/sys/fs/cgroup/pids/user.slice/user-1000.slice/session-3.scope");
+  CHECK(found.blkio.empty());  // which not all need
   CHECK(found.cpu == "/sys/fs/cgroup/cpu,cpuacct/user.slice");
   CHECK(found.missing.empty());
 }
@@ -42,12 +43,14 @@ TEST_CASE("version 1 is used where the tree of version 2 beside it has no contro
       "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"
       "33 31 0:30 / /sys/fs/cgroup/cpuacct rw,relatime - cgroup cgroup rw,cpuacct\n"
       "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+      "38 31 0:35 / /sys/fs/cgroup/blkio rw,relatime - cgroup cgroup rw,blkio\n"
       "39 31 0:36 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids\n"
       "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n",
       "8:pids:/\n4:memory:/api/26a0d901\n2:cpuacct:/\n1:cpu:/\n0::/\n");
   CHECK(found.version == Version::v1);
   CHECK(found.memory == "/sys/fs/cgroup/memory/api/26a0d901");
   CHECK(found.pids == "/sys/fs/cgroup/pids");
+  CHECK(found.blkio == "/sys/fs/cgroup/blkio");
   CHECK(found.cpu == "/sys/fs/cgroup/cpu");
   CHECK(found.missing.empty());
 }

@@ -5,6 +5,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "native/cgroup_files.h"
+#include "os/disks.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -51,6 +52,7 @@ std::vector<fs::path> children_of(const fs::path& path) {
 
 void remove_tree(const fs::path& path) {
   for (const fs::path& child : children_of(path)) remove_tree(child);
+  os::lift_disk_reads(path);
   kill_processes_of(path);
   remove_directory(path);
 }
@@ -61,9 +63,16 @@ os::UniqueFd try_lock(const fs::path& directory) {
   return fd;
 }
 
+// In version 1: memory, pids and cpu. The fourth is for groups whose disk reads are limited.
+constexpr std::size_t usual_trees = 3;
+
+bool may_write(const fs::path& group) { return ::access(group.c_str(), W_OK) == 0; }
+
 std::vector<fs::path> bases_of(const CgroupMounts& mounts) {
   if (mounts.version == Version::v2) return {mounts.unified};
-  return {mounts.memory, mounts.pids, mounts.cpu};
+  std::vector<fs::path> bases{mounts.memory, mounts.pids, mounts.cpu};
+  if (may_write(mounts.blkio)) bases.push_back(mounts.blkio);
+  return bases;
 }
 
 // The groups in which an instance may have left something: our own, those beside it, as a service
@@ -102,17 +111,21 @@ bool make_and_lock(const fs::path& path, std::vector<os::UniqueFd>& locks) {
   return locks.back() && fs::exists(path);
 }
 
-bool has_controllers(const fs::path& group, const char* file) {
+bool has_controllers(const fs::path& group, const char* file,
+                     const std::vector<std::string>& wanted = {"memory", "pids", "cpu"}) {
   const std::string text = " " + read_value(group / file);
-  for (const std::string name : {" memory", " pids", " cpu"})
-    if (text.find(name + " ") == std::string::npos && text.find(name + "\n") == std::string::npos)
-      return false;
-  return true;
+  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& name) {
+    return text.find(" " + name + " ") != std::string::npos ||
+           text.find(" " + name + "\n") != std::string::npos;
+  });
 }
 
 void enable_controllers(const fs::path& group) {
   write_value(group / "cgroup.subtree_control", "+memory +pids +cpu");
 }
+
+constexpr const char* no_throttling =
+    "this kernel cannot limit disk reads (CONFIG_BLK_DEV_THROTTLING)";
 
 constexpr const char* aside_name = "hearth.self";
 
@@ -184,7 +197,9 @@ CgroupTree::CgroupTree(const CgroupMounts& mounts) : mounts_(mounts) {
   }
   if (mounts_.version == Version::v2) mounts_.unified = usable_v2_base(mounts_.unified);
   const std::vector<fs::path> bases = bases_of(mounts_);
-  for (const fs::path& base : bases) remove_leftovers(base, bases_of(mounts));
+  // The last first: it may limit the disk reads that processes of the others wait for.
+  for (auto base = bases.rbegin(); base != bases.rend(); ++base)
+    remove_leftovers(*base, bases_of(mounts));
   constexpr int attempts = 1000;
   try {
     for (int attempt = 0; instance_.empty(); ++attempt) {
@@ -220,9 +235,41 @@ CgroupTree::~CgroupTree() {
   remove_own();
 }
 
+std::string CgroupTree::disk_limit_problem() const {
+  if (mounts_.version == Version::v2)
+    return has_controllers(mounts_.unified, "cgroup.controllers", {"io"})
+               ? ""
+               : "the cgroup " + mounts_.unified.string() + " lacks the controller io";
+  if (mounts_.blkio.empty()) return "the cgroup controller blkio is not mounted";
+  if (instance_.size() == usual_trees)
+    return "the cgroup " + mounts_.blkio.string() + " may not be written";
+  return fs::exists(instance_.back() / os::disk_limit_file_v1) ? "" : no_throttling;
+}
+
+void CgroupTree::enable_disk_limits() {
+  if (disk_limits_enabled_) return;
+  if (const std::string problem = disk_limit_problem(); !problem.empty()) throw Error(problem);
+  if (mounts_.version == Version::v2) {
+    for (const fs::path& group : {mounts_.unified, instance_.front()})
+      write_value(group / "cgroup.subtree_control", "+io");
+    if (!fs::exists(instance_.front() / os::disk_limit_file_v2)) throw Error(no_throttling);
+  }
+  disk_limits_enabled_ = true;
+}
+
+std::size_t CgroupTree::trees_for(const CgroupLimits& limits) const {
+  return limits.disk_read_bytes_per_sec > 0 ? instance_.size()
+                                            : std::min(instance_.size(), usual_trees);
+}
+
 CgroupTree::Lease CgroupTree::take(const CgroupLimits& limits) {
+  if (limits.disk_read_bytes_per_sec > 0) enable_disk_limits();
   std::unique_ptr<Cgroup> group = take_spare(limits);
-  if (!group) group = make_cgroup(instance_, std::to_string(++made_));
+  if (!group) {
+    std::vector<fs::path> parents = instance_;
+    parents.resize(trees_for(limits));
+    group = make_cgroup(parents, std::to_string(++made_));
+  }
   group->set_limits(limits);
   group->enter(Cgroup::Phase::isolating);
   return {group.release(), GiveBack{this}};
@@ -233,14 +280,15 @@ std::unique_ptr<Cgroup> CgroupTree::take_spare(const CgroupLimits& limits) {
   // before has used.
   constexpr auto rest = std::chrono::microseconds(cpu_period_us);
   const auto now = std::chrono::steady_clock::now();
-  while (!spares_.empty() && now - spares_.front().since >= rest) {
-    std::unique_ptr<Cgroup> group = std::move(spares_.front().group);
-    spares_.pop_front();
+  std::deque<Spare>& spares = spares_[trees_for(limits)];
+  while (!spares.empty() && now - spares.front().since >= rest) {
+    std::unique_ptr<Cgroup> group = std::move(spares.front().group);
+    spares.pop_front();
     const Cgroup::Leftover left = group->begin_anew(limits);
     if (left == Cgroup::Leftover::none) return group;
     // A zygote ends a moment after its owner let it go. To remove the group would mean to wait.
     if (left == Cgroup::Leftover::processes) {
-      spares_.push_back({std::move(group), now});
+      spares.push_back({std::move(group), now});
     } else {
       retire(std::move(group));
     }
@@ -251,8 +299,9 @@ std::unique_ptr<Cgroup> CgroupTree::take_spare(const CgroupLimits& limits) {
 void CgroupTree::give_back(std::unique_ptr<Cgroup> group) {
   // Each costs the kernel some memory.
   constexpr std::size_t most_spares = 256;
-  if (spares_.size() < most_spares)
-    spares_.push_back({std::move(group), std::chrono::steady_clock::now()});
+  std::deque<Spare>& spares = spares_[group->directories().size()];
+  if (spares.size() < most_spares)
+    spares.push_back({std::move(group), std::chrono::steady_clock::now()});
   else
     retire(std::move(group));
 }

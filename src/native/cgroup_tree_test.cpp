@@ -1,6 +1,7 @@
 // Instances of Hearth beside each other, in whatever trees this machine has.
 #include "base/error.h"
 #include "native/cgroup.h"
+#include "os/disks.h"
 #include "os/read_file.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/uncached_file.h"
@@ -77,8 +78,11 @@ std::vector<fs::path> groups_of_a_dead_instance(const CgroupMounts& mounts) {
   const fs::path list = directory.path() / "groups";
   const pid_t instance = ::fork();
   if (instance == 0) {
-    auto* const tree = new CgroupTree(mounts);                      // NOLINT: never destroyed
-    Cgroup* const group = tree->take(cgroup_limits({})).release();  // nor given back
+    auto* const tree = new CgroupTree(mounts);  // NOLINT: never destroyed
+    // In every tree, if that can be.
+    CgroupLimits limits = cgroup_limits({});
+    if (tree->disk_limit_problem().empty()) limits.disk_read_bytes_per_sec = 1 << 20;
+    Cgroup* const group = tree->take(limits).release();  // nor given back
     std::ofstream file(list);
     for (const fs::path& path : group->directories()) file << path.parent_path().string() << "\n";
     ::_exit(file.flush() ? 0 : 1);
@@ -211,6 +215,50 @@ TEST_CASE("a group that was given back is given out again, with the limits of wh
   limits.memory_and_swap_bytes = -1;
   second->set_limits(limits);
   CHECK(memory_limit() == std::to_string(128 << 20) + "\n");
+}
+
+TEST_CASE("a group whose disk reads are limited is not given out with that limit to others") {
+  CgroupTree tree(own_cgroup_mounts());
+  if (!tree.disk_limit_problem().empty()) {
+    MESSAGE("not tested: ", tree.disk_limit_problem());
+    return;
+  }
+  CgroupLimits limited = cgroup_limits({});
+  limited.disk_read_bytes_per_sec = 1 << 20;
+  const bool is_v2 = own_cgroup_mounts().version == CgroupMounts::Version::v2;
+  const char* const file = is_v2 ? os::disk_limit_file_v2 : os::disk_limit_file_v1;
+  const auto rest = [] { std::this_thread::sleep_for(std::chrono::milliseconds(150)); };
+  CgroupTree::Lease first = tree.take(limited);
+  const fs::path directory = first->directories().front();
+  CHECK(first->directories().size() == (is_v2 ? 1 : 4));
+  CHECK(first->controllers().size() == first->directories().size());
+  CHECK(value_of(*first, file).empty() == os::disks().empty());
+  first.reset();
+  rest();
+
+  CgroupTree::Lease unlimited = tree.take(cgroup_limits({}));
+  CHECK(value_of(*unlimited, file) == "");
+  CHECK(unlimited->directories().size() == (is_v2 ? 1 : 3));
+  unlimited.reset();
+  rest();
+
+  const CgroupTree::Lease again = tree.take(limited);
+  CHECK(again->directories().front() == directory);
+  CHECK(value_of(*again, file).empty() == os::disks().empty());
+}
+
+TEST_CASE("without a tree that can limit disk reads, a group with such a limit is refused") {
+  CgroupMounts mounts = own_cgroup_mounts();
+  if (mounts.version == CgroupMounts::Version::v2) {
+    MESSAGE("not tested: version 2 has one tree for all");
+    return;
+  }
+  mounts.blkio.clear();
+  CgroupTree tree(mounts);
+  CgroupLimits limits = cgroup_limits({});
+  CHECK(tree.take(limits)->directories().size() == 3);
+  limits.disk_read_bytes_per_sec = 1;
+  CHECK_THROWS_WITH_AS(tree.take(limits), "the cgroup controller blkio is not mounted", Error);
 }
 
 TEST_CASE("a group in which somebody still lives is not given out again") {

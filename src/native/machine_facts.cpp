@@ -51,11 +51,12 @@ std::uint64_t most_pages(const std::string& path) {
 
 std::uint64_t page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
-std::string try_cgroups(const CgroupMounts& mounts) try {
-  const CgroupTree tree(mounts);
-  return {};
+void try_cgroups(MachineFacts& facts) try {
+  const CgroupTree tree(facts.cgroups);
+  facts.disk_limit_problem = tree.disk_limit_problem();
 } catch (const Error& error) {
-  return error.what();
+  facts.cgroup_problem = error.what();
+  facts.disk_limit_problem = "there are no cgroups";
 }
 
 // In a child, since there is no way back.
@@ -174,6 +175,20 @@ Finding socket_finding(const MachineFacts& facts) {
   return finding;
 }
 
+Finding disk_finding(const MachineFacts& facts) {
+  Finding finding{.what = "disk reads", .found = "can be limited"};
+  if (!facts.disk_limit_problem.empty()) {
+    finding.found = "cannot be limited (" + facts.disk_limit_problem + ")";
+    finding.state = State::weak;
+    finding.consequence = "blueprints with resource_limits.disk_read_mb_per_sec are refused";
+    finding.remedy = facts.cgroups.version == Version::v1
+                         ? "give Hearth a group in the tree of the cgroup controller blkio"
+                         : "give Hearth's cgroup the controller io, by Delegate=yes or by "
+                           "cgroup.subtree_control of the groups above it";
+  }
+  return finding;
+}
+
 Finding landlock_finding(const MachineFacts& facts) {
   Finding finding{.what = "Landlock",
                   .found = facts.landlock_version > 0
@@ -259,7 +274,7 @@ MachineFacts gather_machine_facts() {
   facts.apparmor_restricts_userns =
       number_at("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
   facts.cgroups = find_cgroup_mounts(text_of("/proc/self/mountinfo"), text_of("/proc/self/cgroup"));
-  facts.cgroup_problem = try_cgroups(facts.cgroups);
+  try_cgroups(facts);
   facts.limits_sockets = facts.cgroups.version == Version::v2 ||
                          (facts.cgroups.version == Version::v1 &&
                           ::access((facts.cgroups.memory / socket_limit_file).c_str(), F_OK) == 0);
@@ -281,6 +296,7 @@ std::vector<Finding> findings_of(const MachineFacts& facts) {
     if (name != "user") findings.push_back(namespace_finding(name, exists));
   findings.push_back(cgroup_finding(facts));
   findings.push_back(socket_finding(facts));
+  findings.push_back(disk_finding(facts));
   findings.push_back(landlock_finding(facts));
   findings.push_back(seccomp_finding(facts));
   findings.push_back(identity_finding(facts));

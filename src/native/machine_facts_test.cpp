@@ -58,6 +58,7 @@ TEST_CASE("whatever is missing comes with its consequence and a remedy") {
   facts.apparmor_restricts_userns = 1;
   facts.cgroup_problem = "no right";
   facts.limits_sockets = false;
+  facts.disk_limit_problem = "no controller";
   facts.landlock_version = 1;
   facts.seccomp_filters = false;
   int bad = 0;
@@ -68,7 +69,7 @@ TEST_CASE("whatever is missing comes with its consequence and a remedy") {
     CHECK(!finding.consequence.empty());
     CHECK(!finding.remedy.empty());
   }
-  CHECK(bad == 8);
+  CHECK(bad == 9);
 }
 
 TEST_CASE("how much memory of sockets no cgroup counts is said in megabytes") {

@@ -72,6 +72,16 @@ Differences differences_seen(int pidfd, Look look) try {
   return {std::string("it cannot be looked at: ") + error.what()};
 }
 
+// What only some machines can limit, and only some blueprints want to.
+void require_limits(const NativeHost& host, const blueprint::ResourceLimits& limits) try {
+  if (limits.disk_read_mb_per_sec == 0) return;
+  if (!host.cgroups) throw Error("there are no cgroups");
+  host.cgroups->enable_disk_limits();
+} catch (const Error& error) {
+  throw Error(std::string("resource_limits.disk_read_mb_per_sec cannot be kept here: ") +
+              error.what());
+}
+
 std::string in_words(const Differences& found) {
   std::string words = "the sandbox is not what was asked for: ";
   for (std::size_t i = 0; i < found.size(); ++i) words += (i == 0 ? "" : "; ") + found[i];
@@ -103,6 +113,7 @@ NativeSource::NativeSource(const asio::any_io_executor& executor,
       environment_(std::move(environment)),
       spawn_ended_(executor, asio::steady_timer::time_point::max()),
       background_(executor) {
+  require_limits(*host_, config_.resource_limits);
   // What it looks at is not in use yet; turns go first.
   asio::post(observers_, [] { ::setpriority(PRIO_PROCESS, 0, later); });
 }

@@ -14,8 +14,9 @@ namespace hearth::test {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string name = std::filesystem::temp_directory_path() / "hearth-test-XXXXXX";
+  explicit TemporaryDirectory(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string name = parent / "hearth-test-XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) throw OsError("create " + name);
     path_ = name;
     // What is mounted keeps its permissions, and the users of sandboxes read it.

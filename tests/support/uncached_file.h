@@ -19,7 +19,9 @@ namespace hearth::test {
 
 class UncachedFile {
  public:
-  explicit UncachedFile(std::size_t size) : size_(size) {
+  explicit UncachedFile(std::size_t size, const std::filesystem::path& parent =
+                                              std::filesystem::temp_directory_path())
+      : directory_(parent), size_(size) {
     ::chmod(directory_.path().c_str(), 0755);
     directory_.write("data", std::string(size, 'd'));
     const os::UniqueFd file(::open(path().c_str(), O_RDONLY | O_CLOEXEC));
