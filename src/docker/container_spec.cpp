@@ -1,7 +1,9 @@
 #include "docker/container_spec.h"
 
+#include "base/error.h"
 #include "blueprint/derived_limits.h"
 #include "docker/json_path.h"
+#include "os/disks.h"
 
 #include <boost/json.hpp>
 
@@ -83,6 +85,14 @@ json::object tmpfs_mounts(const ContainerOrder& order, uid_t uid) {
           {user_directory, tmpfs_options(user_directory_bytes, "0755", uid)}};
 }
 
+json::array disk_limits(const ContainerOrder& order) {
+  json::array list;
+  for (const std::string& disk : order.disks)
+    list.push_back(
+        {{"Path", disk}, {"Rate", order.config.resource_limits.disk_read_mb_per_sec * megabyte}});
+  return list;
+}
+
 json::object host_config(const ContainerOrder& order, uid_t uid) {
   const blueprint::SandboxConfig& config = order.config;
   json::object host = limits_body(config.resource_limits, order.host_cores);
@@ -100,6 +110,7 @@ json::object host_config(const ContainerOrder& order, uid_t uid) {
   host["Mounts"] = binds(order);
   host["RestartPolicy"] = {{"Name", "no"}};
   if (!order.runtime.empty()) host["Runtime"] = order.runtime;
+  if (!order.disks.empty()) host["BlkioDeviceReadBps"] = disk_limits(order);
   return host;
 }
 
@@ -119,6 +130,15 @@ bool has(const json::value& list, std::string_view wanted) {
 
 bool is_number(const json::value& value, const json::value& wanted) {
   return value.is_number() && value.to_number<std::int64_t>() == wanted.to_number<std::int64_t>();
+}
+
+// An engine whose kernel cannot limit them drops them with a warning.
+bool has_disk_limits(const json::value& limits, const ContainerOrder& order) {
+  const json::array wanted = disk_limits(order);
+  if (wanted.empty()) return true;
+  const json::array* array = limits.if_array();
+  return array != nullptr &&
+         std::is_permutation(array->begin(), array->end(), wanted.begin(), wanted.end());
 }
 
 // A volume of the base image would be a place on the host's disk that nobody limits or wipes.
@@ -174,6 +194,18 @@ json::object limits_body(const blueprint::ResourceLimits& limits, double host_co
           {"MemorySwap", swap},
           {"NanoCpus", static_cast<std::int64_t>(std::llround(cores * 1e9))},
           {"PidsLimit", limits.pids_limit + own_processes}};
+}
+
+std::vector<std::string> disks_to_limit(const blueprint::ResourceLimits& limits,
+                                        const EngineAddress& engine) {
+  std::vector<std::string> devices;
+  if (limits.disk_read_mb_per_sec == 0) return devices;
+  if (engine.socket.empty())
+    throw Error("resource_limits.disk_read_mb_per_sec cannot be kept here: the engine at " +
+                engine.text() + " may be on another machine, whose disks are not known; " +
+                "with a Unix socket it is on this one");
+  for (const os::Disk& disk : os::disks()) devices.push_back(disk.device);
+  return devices;
 }
 
 json::object container_body(const ContainerOrder& order, uid_t uid) {
@@ -233,6 +265,8 @@ std::vector<std::string> differences_of(const json::value& inspected, const Cont
         "its processes are not limited as wanted");
   check(is_number(at(host, {"NanoCpus"}), limits.at("NanoCpus")),
         "its CPU is not limited as wanted");
+  check(has_disk_limits(at(host, {"BlkioDeviceReadBps"}), order),
+        "its disk reads are not limited as wanted");
   return found;
 }
 

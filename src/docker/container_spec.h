@@ -3,6 +3,7 @@
 #pragma once
 
 #include "blueprint/sandbox_config.h"
+#include "docker/engine_address.h"
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -35,7 +36,8 @@ struct ContainerOrder {
   std::vector<blueprint::Mount> mounts{};
   std::string runtime{};  // empty: the engine's default
   std::string seccomp_profile{};
-  double host_cores = 1;  // the engine refuses more than it has
+  double host_cores = 1;             // the engine refuses more than it has
+  std::vector<std::string> disks{};  // of the engine's machine: those whose reads are limited
   // Whether the engine can make what is mounted below a read-only directory read-only too
   // (API 1.44).
   bool has_recursive_read_only = false;
@@ -48,6 +50,11 @@ std::vector<std::string> init_command(const std::vector<std::string>& preload,
                                       const std::vector<std::string>& options);
 // What init can check under `runtime`: gVisor's /proc tells less than the kernel's.
 std::string confinement_under(const std::string& runtime);
+
+// The disks of the engine's machine, if their reads are to be limited. They are known only if that
+// machine is this one: throws Error for an engine that may be on another.
+std::vector<std::string> disks_to_limit(const blueprint::ResourceLimits& limits,
+                                        const EngineAddress& engine);
 
 boost::json::object container_body(const ContainerOrder& order, uid_t uid);
 

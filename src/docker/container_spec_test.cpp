@@ -1,5 +1,8 @@
 #include "docker/container_spec.h"
 
+#include "base/error.h"
+#include "os/disks.h"
+
 #include <doctest/doctest.h>
 #include <boost/json.hpp>
 
@@ -84,6 +87,36 @@ TEST_CASE("an order has every protection") {
   // No secret is in what everybody who may ask the engine can read.
   for (const json::value& variable : body.at("Env").as_array())
     CHECK(variable.as_string().find("SECRET") == json::string::npos);
+}
+
+TEST_CASE("disk reads are limited on each disk if the blueprint says so") {
+  ContainerOrder wanted = order();
+  CHECK_FALSE(
+      container_body(wanted, uid).at("HostConfig").as_object().contains("BlkioDeviceReadBps"));
+  wanted.config.resource_limits.disk_read_mb_per_sec = 3;
+  wanted.disks = {"/dev/sda", "/dev/loop0"};
+  CHECK(json::serialize(container_body(wanted, uid).at("HostConfig").at("BlkioDeviceReadBps")) ==
+        R"([{"Path":"/dev/sda","Rate":3145728},{"Path":"/dev/loop0","Rate":3145728}])");
+  json::value found = inspected(wanted);
+  CHECK(differences_of(found, wanted, uid).empty());
+  found.at("HostConfig").at("BlkioDeviceReadBps").as_array().pop_back();
+  CHECK(differences_of(found, wanted, uid) ==
+        std::vector<std::string>{"its disk reads are not limited as wanted"});
+  found.at("HostConfig").as_object()["BlkioDeviceReadBps"] = nullptr;
+  CHECK(differences_of(found, wanted, uid).size() == 1);
+}
+
+TEST_CASE("a limit of disk reads is refused if the engine may be on another machine") {
+  const EngineAddress far{.host = "127.0.0.1", .port = 2375};
+  blueprint::ResourceLimits limits;
+  CHECK(disks_to_limit(limits, far).empty());
+  limits.disk_read_mb_per_sec = 1;
+  CHECK(disks_to_limit(limits, {.socket = "/run/docker.sock"}).size() == os::disks().size());
+  CHECK_THROWS_WITH_AS(
+      disks_to_limit(limits, far),
+      doctest::Contains("resource_limits.disk_read_mb_per_sec cannot be kept here: the engine at "
+                        "tcp://127.0.0.1:2375"),
+      Error);
 }
 
 TEST_CASE("what gVisor does not tell is not asked for") {

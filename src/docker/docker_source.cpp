@@ -6,6 +6,7 @@
 #include "docker/container_stream.h"
 #include "docker/docker_sandbox.h"
 #include "docker/json_path.h"
+#include "os/disks.h"
 #include "os/kill_processes.h"
 #include "os/read_file.h"
 
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 #include <utility>
 
 namespace hearth::docker {
@@ -40,6 +42,19 @@ Task<> sleep(std::chrono::milliseconds time) {
   co_await timer.async_wait(asio::use_awaitable);
 }
 
+// `groups`: what /proc says of a process of the container. To update it the engine does not know
+// how.
+void lift_disk_reads_of(const std::string& container_id, const std::string& groups) {
+  std::istringstream lines(groups);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(container_id) == std::string::npos) continue;
+    const std::string group = line.substr(line.find('/'));
+    if (line.find(":blkio:") != std::string::npos)
+      os::lift_disk_reads("/sys/fs/cgroup/blkio" + group);
+    if (line.starts_with("0::")) os::lift_disk_reads("/sys/fs/cgroup" + group);
+  }
+}
+
 // The engine may be on another machine, where a pid means nothing to us: what counts is that a
 // process's cgroup has the container's name.
 void kill_processes_of(const std::string& container_id) {
@@ -48,7 +63,9 @@ void kill_processes_of(const std::string& container_id) {
     try {
       const std::string groups =
           os::read_file("/proc/" + std::to_string(pid) + "/cgroup", most_bytes);
-      return groups.find(container_id) != std::string::npos;
+      if (groups.find(container_id) == std::string::npos) return false;
+      lift_disk_reads_of(container_id, groups);
+      return true;
     } catch (const Error&) {
       return false;  // it has ended
     }
@@ -98,6 +115,7 @@ DockerSource::DockerSource(const asio::any_io_executor& executor, std::shared_pt
   order_.runtime = host_->options().runtime;
   order_.seccomp_profile = host_->seccomp_profile();
   order_.host_cores = host_->cores();
+  order_.disks = disks_to_limit(config.resource_limits, host_->options().address);
   order_.has_recursive_read_only = host_->has_recursive_read_only();
   order_.labels = host_->labels(config.name);
   order_.config = std::move(config);
