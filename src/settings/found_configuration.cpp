@@ -41,10 +41,15 @@ class Review {
 
   void look_at_sections(const Settings& settings) {
     const Settings defaults;
-    if (settings.state.dir != defaults.state.dir) require_inside("state.dir", settings.state.dir);
+    // A state directory that came with a repository may hold anything, links out of it included.
+    if (settings.state.dir != defaults.state.dir) refuse("state.dir", "brings files of its own");
     if (settings.native.allow_degraded) refuse("native.allow_degraded", "weakens sandboxes");
     if (!settings.docker.host.empty()) refuse("docker.host", "chooses an engine");
     if (!settings.docker.runtime.empty()) refuse("docker.runtime", "chooses a runtime");
+    if (settings.docker.base_image != defaults.docker.base_image)
+      refuse("docker.base_image", "chooses what runs while packages are installed");
+    if (settings.docker.image_prefix != defaults.docker.image_prefix)
+      refuse("docker.image_prefix", "chooses the names of images");
     if (!settings.docker.build_network.empty())
       refuse("docker.build_network", "chooses a network of the engine");
     for (const auto& [ours, unused] : settings.host_path_map)
@@ -74,6 +79,8 @@ class Review {
       for (std::size_t at = 0; at < resources.size(); ++at) {
         const std::string field = element_of(element_of("sandbox", index) + ".resources", at);
         require_inside(field + ".host_path", resources[at].host_path);
+        // Its directory may hold files that are executed later: hooks of git, this configuration.
+        if (!resources[at].read_only) refuse(field + ".read_only", "lets scripts change files");
         if (resources[at].docker_host_path)
           refuse(field + ".docker_host_path", "names a path of the engine's machine");
       }
@@ -85,7 +92,7 @@ class Review {
   void look_at_builder(const BuilderSettings& builder) {
     constexpr std::string_view local = "file://";
     if (builder.index_url.starts_with(local))
-      require_inside("builder.index_url", builder.index_url.substr(local.size()));
+      refuse("builder.index_url", "reads an index of this machine");
     for (std::size_t index = 0; index < builder.find_links.size(); ++index)
       require_inside(element_of("builder.find_links", index), builder.find_links[index]);
     if (builder.allow_source_builds)

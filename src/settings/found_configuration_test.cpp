@@ -89,9 +89,7 @@ TEST_CASE("a configuration that was only found may not reach outside of its dire
 TEST_CASE("a configuration that was only found uses what is in its directory") {
   const test::TemporaryDirectory folder;
   const std::string here = folder.path().string();
-  CHECK(refused(folder.path(), R"([state]
-dir = ")" + here + R"(/state"
-[builder]
+  CHECK(refused(folder.path(), R"([builder]
 index_url = "https://index.example/simple"
 find_links = ["wheels"]
 [secrets]
@@ -108,6 +106,24 @@ file = "tools/greet.py"
 sandboxes = ["default"]
 )")
             .empty());
+}
+
+TEST_CASE(
+    "a configuration that was only found brings no state, no base image and no way to write") {
+  const test::TemporaryDirectory folder;
+  const std::string here = folder.path().string();
+  CHECK(refused(folder.path(), "[state]\ndir = \"" + here + "/state\"\n") == "state.dir 2:7\n");
+  CHECK(refused(folder.path(), "[docker]\nbase_image = \"evil:1\"\nimage_prefix = \"other-\"\n") ==
+        "docker.base_image 2:14\ndocker.image_prefix 3:16\n");
+  CHECK(refused(folder.path(), "[builder]\nindex_url = \"file://" + here + "/%2e%2e/index\"\n") ==
+        "builder.index_url 2:13\n");
+  CHECK(refused(folder.path(), R"([[sandbox]]
+name = "default"
+[[sandbox.resources]]
+host_path = ")" + here + R"("
+container_path = "/data"
+read_only = false
+)") == "sandbox[0].resources[0].read_only 6:13\n");
 }
 
 TEST_CASE("a symbolic link, or a name that begins alike, does not lead out of the directory") {
