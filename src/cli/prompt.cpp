@@ -83,7 +83,12 @@ Prompt::Prompt(std::filesystem::path history)
   // the line editor then meets as a null byte that means nothing. Without such a key it stays
   // Ctrl-D.
   end_key_ = exchange_end_key(_POSIX_VDISABLE);
-  if (os::distrust_of(history_)) history_.clear();
+  std::error_code failed;
+  const bool is_there = std::filesystem::symlink_status(history_, failed).type() !=
+                        std::filesystem::file_type::not_found;
+  // A link would be written through.
+  if (is_there && (std::filesystem::is_symlink(history_, failed) || os::distrust_of(history_)))
+    history_.clear();
   ::using_history();
   if (!history_.empty()) ::read_history(history_.c_str());
 }

@@ -50,7 +50,9 @@ void write_new_file(const fs::path& path, std::string_view content, mode_t mode)
 void replace_file(const fs::path& path, std::string_view content, mode_t mode) {
   fs::path fresh = path;
   fresh += ".new";
-  write_and_sync(fresh, content, mode, O_TRUNC);
+  // One that a crash left, or a link: it is not written through.
+  if (::unlink(fresh.c_str()) != 0 && errno != ENOENT) throw OsError("remove " + fresh.string());
+  write_and_sync(fresh, content, mode, O_EXCL);
   if (::rename(fresh.c_str(), path.c_str()) != 0) throw OsError("replace " + path.string());
   sync_directory(path.parent_path());
 }

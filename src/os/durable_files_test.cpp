@@ -89,3 +89,12 @@ TEST_CASE("a tree put in place takes a free one, or changes places with what sto
   CHECK(fs::exists(place / "two"));
   CHECK(fs::exists(fresh / "one"));
 }
+
+TEST_CASE("a file is replaced without writing through a link that lies beside it") {
+  const test::TemporaryDirectory folder;
+  folder.write("precious", "kept");
+  fs::create_symlink(folder.path() / "precious", folder.path() / "file.new");
+  os::replace_file(folder.path() / "file", "content", 0644);
+  CHECK(os::read_file(folder.path() / "precious", 100) == "kept");
+  CHECK(os::read_file(folder.path() / "file", 100) == "content");
+}

@@ -227,8 +227,9 @@ std::optional<UntrustedPath> distrust_of(const fs::path& path) try {
   return std::nullopt;
 } catch (const UntrustedPath& reason) {
   return reason;
-} catch (const OsError&) {
-  return std::nullopt;
+} catch (const OsError& error) {
+  // Gone for a moment is what another user makes of a path it exchanges.
+  return UntrustedPath(path, std::string("it cannot be looked at: ") + error.what(), {});
 }
 
 std::optional<UntrustedPath> distrust_of_program(const fs::path& program) {

@@ -179,3 +179,9 @@ TEST_CASE("what another user made is refused, wherever it stands" *
   give_away(folder.path() / "wheels/one.whl");
   CHECK_THROWS_AS(os::require_trusted_files(folder.path() / "wheels"), os::UntrustedPath);
 }
+
+TEST_CASE("what cannot be looked at is not trusted") {
+  const test::TemporaryDirectory folder;
+  CHECK(os::distrust_of(folder.path() / "gone"));
+  CHECK(os::distrust_of(folder.path() / "no" / "such" / "directory"));
+}
