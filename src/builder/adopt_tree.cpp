@@ -97,6 +97,8 @@ class Adoption {
       if (size == 0) return;
       bytes_ += static_cast<std::uint64_t>(size);
       if (bytes_ > limits_.bytes) throw CannotAdopt("the files are too large together");
+      if (std::chrono::steady_clock::now() > limits_.deadline)
+        throw CannotAdopt("the time of the build is over");
       for (ssize_t at = 0; at < size;) {
         const ssize_t written =
             ::write(target, buffer_.data() + at, static_cast<std::size_t>(size - at));

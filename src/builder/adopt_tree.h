@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -11,9 +12,10 @@
 namespace hearth::builder {
 
 struct AdoptLimits {
-  std::uint64_t bytes = std::uint64_t{64} << 30;
+  std::uint64_t bytes = std::uint64_t{16} << 30;  // holes count as what they are written as
   std::size_t entries = 2'000'000;
   std::size_t depth = 64;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
 // There is something that no package may hold; names it by its path in the tree.

@@ -79,3 +79,11 @@ TEST_CASE("a tree without end is not taken over") {
   fs::remove_all(trees.to());
   CHECK_NOTHROW(adopt_tree(trees.from(), trees.to(), {.bytes = 2000, .entries = 4, .depth = 3}));
 }
+
+TEST_CASE("a tree is not copied longer than its build may last") {
+  const Trees trees;
+  trees.write("plain", "p", 0600);
+  CHECK_THROWS_WITH_AS(
+      adopt_tree(trees.from(), trees.to(), {.deadline = std::chrono::steady_clock::now()}),
+      "the time of the build is over", CannotAdopt);
+}

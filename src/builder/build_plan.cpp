@@ -16,4 +16,14 @@ BuildPlan plan_of(const registry::ToolRegistry& registry, std::string sandbox) {
   return plan;
 }
 
+std::string environment_checksum(const registry::ToolRegistry& registry, const std::string& sandbox,
+                                 const PipOptions& options) {
+  std::string checksum = registry.sandbox_checksum(sandbox);
+  if (registry.packages_of(sandbox).empty()) return checksum;
+  registry::Digest digest;
+  digest.add(checksum);
+  add_sources(digest, options);
+  return digest.finish();
+}
+
 }  // namespace hearth::builder

@@ -1,6 +1,7 @@
 // builder/build_plan.h: all that decides what is built.
 #pragma once
 
+#include "builder/pip_command.h"
 #include "registry/tool_registry.h"
 
 #include <string>
@@ -24,5 +25,9 @@ struct BuildPlan {
 
 // Throws UnknownSandbox.
 BuildPlan plan_of(const registry::ToolRegistry& registry, std::string sandbox);
+
+// The checksum of an environment on this machine: with packages, also of where they come from.
+std::string environment_checksum(const registry::ToolRegistry& registry, const std::string& sandbox,
+                                 const PipOptions& options);
 
 }  // namespace hearth::builder

@@ -94,7 +94,7 @@ class BuildSteps {
   }
 
   void adopt(const BuildRoom& room, const std::string& tree) try {
-    adopt_tree(room.path() / tree, site_.place / tree);
+    adopt_tree(room.path() / tree, site_.place / tree, {.deadline = deadline_});
   } catch (const CannotAdopt& error) {
     fail(std::string("what was installed cannot be taken over: ") + error.what());
   }
@@ -109,6 +109,8 @@ class BuildSteps {
   // Files and network are for pip alone.
   native::ConfinedPrograms::Place place_for(const BuildRoom& room, Purpose purpose) const {
     native::ConfinedPrograms::Place place{.writable = room.path()};
+    // Not even a direct reference in a wheel's metadata, which pip builds without asking.
+    place.is_alone = !options_.pip.allow_source_builds;
     if (purpose == Purpose::other) return place;
     place.shown = files_of_pip(options_.pip, plan_.packages);
     place.has_network =

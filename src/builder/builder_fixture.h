@@ -31,7 +31,7 @@ struct Fixture {
   std::filesystem::path wheels() const { return root.path() / "wheels"; }
   std::filesystem::path environments() const { return options.build.state_dir / "environments"; }
   std::filesystem::path place(const std::string& name = "box") const {
-    return environments() / registry.sandbox_checksum(name);
+    return environments() / environment_checksum(registry, name, options.build.pip);
   }
 
   void add_sandbox(std::vector<std::string> packages, const std::string& name = "box") {

@@ -140,7 +140,9 @@ std::optional<Python> ask_python(const fs::path& program) {
   try {
     result = os::run_program({.program = program,
                               .arguments = {"-I", "-S", "-c", question},
-                              .timeout = std::chrono::seconds(20)});
+                              .timeout = std::chrono::seconds(20),
+                              // A version manager's shim obeys files of the directory it is in.
+                              .directory = "/"});
   } catch (const OsError&) {
     return std::nullopt;  // not executable, or not for this machine
   }

@@ -69,6 +69,9 @@ Task<std::vector<Built>> ImageBuilder::list() {
       if (const json::string& tag = (*names)[i].as_string(); tag.starts_with(options_.prefix))
         built.name = std::string(tag);
     built.is_wanted = wanted.contains(built.name);
+    // Tagged, but not by us: it is another configuration's.
+    const bool is_ours = built.name.starts_with(options_.prefix);
+    if (!is_ours && names != nullptr && !names->empty()) continue;
     images.push_back(std::move(built));
   }
   co_return images;

@@ -98,6 +98,9 @@ std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
   const auto arguments =
       pip_arguments(pip_inside(options.pip), "/packages", "/build/requirements.txt");
   pip.insert(pip.end(), arguments.begin(), arguments.end());
+  // Installing wheels needs no second process, and so no code of a package can run.
+  const std::string alone = "ulimit -p 1 2>/dev/null || ulimit -u 1; exec \"$@\"";
+  if (!options.pip.allow_source_builds) pip.insert(pip.begin(), {"/bin/sh", "-c", alone, "sh"});
   text += "\nRUN " + exec_form(pip) + "\nRUN python3";
   for (const std::string& word : compile_arguments({"/packages"})) text += ' ' + word;
   // What a package holds for other Pythons does not compile, and does no harm. Its files become
@@ -135,7 +138,8 @@ std::vector<fs::path> files_in(const fs::path& directory) {
   std::vector<fs::path> files;
   std::error_code failed;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, failed))
-    if (entry.is_regular_file()) files.push_back(entry.path());
+    // Not a link, which may lead to any file that this user can read.
+    if (entry.symlink_status().type() == fs::file_type::regular) files.push_back(entry.path());
   if (failed) throw OsError("read the wheels in " + directory.string(), failed.value());
   os::require_trusted_files(directory);
   std::sort(files.begin(), files.end());
@@ -151,6 +155,7 @@ ImagePlan plan_image(const BuildPlan& plan, const ImageOptions& options) {
   registry::Digest recipe;
   recipe.add(dockerfile_of(plan, without_credentials, {}, {}));
   recipe.add(requirements_of(plan));
+  if (!plan.packages.empty()) add_sources(recipe, options.pip);
   for (const fs::path& program : {options.programs.init, options.programs.harness})
     recipe.add(os::read_file(program, most_program_bytes));
   for (const BuildPlan::ToolFile& tool : plan.tools) {

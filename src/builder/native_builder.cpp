@@ -11,7 +11,8 @@ NativeBuilder::NativeBuilder(asio::any_io_executor loop, const registry::ToolReg
       builds_(std::move(loop), options.parallel_builds) {}
 
 Task<Environment> NativeBuilder::ensure_environment(std::string name, OnProgress on_line) {
-  const BuildPlan plan = plan_of(registry_, std::move(name));
+  BuildPlan plan = plan_of(registry_, std::move(name));
+  plan.checksum = environment_checksum(registry_, plan.sandbox, options_.pip);
   // Before the look: what is found must stay.
   if (!in_use_.contains(plan.checksum)) {
     auto use = [&plan, this](const std::stop_token& stop) {
@@ -43,7 +44,7 @@ Task<std::string> NativeBuilder::ensure_sandbox(std::string name, OnProgress on_
 std::set<std::string> NativeBuilder::wanted() const {
   std::set<std::string> checksums;
   for (const std::string& name : registry_.sandbox_names())
-    checksums.insert(registry_.sandbox_checksum(name));
+    checksums.insert(environment_checksum(registry_, name, options_.pip));
   return checksums;
 }
 

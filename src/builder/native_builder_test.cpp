@@ -42,7 +42,8 @@ TEST_CASE("packages and tools can be imported from the environment") {
   fixture.add_tool("greet", "def hello():\n    return 'hi'\n");
   const Environment environment = fixture.ensure();
 
-  CHECK(environment.checksum == fixture.registry.sandbox_checksum("box"));
+  CHECK(environment.checksum ==
+        environment_checksum(fixture.registry, "box", fixture.options.build.pip));
   CHECK(environment.python == fs::canonical(environment.python));
   CHECK(import_from(environment, "tiny", "tiny.ANSWER").output == "42\n");
   CHECK(import_from(environment, "greet", "greet.hello()").output == "hi\n");
@@ -171,4 +172,18 @@ TEST_CASE("a directory that is no whole environment is replaced by one") {
   const Environment environment = fixture.ensure();
   CHECK(fs::exists(environment.tools / "greet.py"));
   CHECK(fixture.left_over().empty());
+}
+
+TEST_CASE("packages from another place make another environment") {
+  Fixture fixture;
+  fixture.add_sandbox({"requests"});
+  fixture.add_sandbox({}, "plain");
+  const PipOptions here{.find_links = {"/repository/wheels"}, .no_index = true};
+  const PipOptions there{.index_url = "https://index.example/simple"};
+  const auto checksum = [&](const char* name, const PipOptions& pip) {
+    return environment_checksum(fixture.registry, name, pip);
+  };
+  CHECK(checksum("box", here) != checksum("box", there));
+  CHECK(checksum("box", here) == checksum("box", here));
+  CHECK(checksum("plain", here) == checksum("plain", there));
 }

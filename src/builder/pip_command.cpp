@@ -139,7 +139,11 @@ std::string problem_of(const PipOptions& options, const std::vector<std::string>
 }
 
 std::string hint_to(const std::string& reason, const PipOptions& options) {
-  if (options.allow_source_builds || !reason.starts_with(no_distribution)) return {};
+  if (options.allow_source_builds) return {};
+  if (reason.find("Resource temporarily unavailable") != std::string::npos)
+    return std::string(" (a package wants to run a program while it is installed; ") +
+           source_builds_key + " of hearth.toml permits that)";
+  if (!reason.starts_with(no_distribution)) return {};
   return " (only wheels are installed; if there is no wheel of " +
          reason.substr(no_distribution.size()) + " but a source archive, " + source_builds_key +
          " of hearth.toml permits to build it)";
@@ -151,6 +155,14 @@ std::map<std::string, std::string> proxy_variables() {
     if (const char* value = std::getenv(name)) variables[name] = value;
   }
   return variables;
+}
+
+void add_sources(registry::Digest& digest, const PipOptions& options) {
+  digest.add(options.index_url);
+  digest.add(options.no_index ? "no index" : "");
+  digest.add(options.allow_source_builds ? "source builds" : "");
+  digest.add_count(options.find_links.size());
+  for (const fs::path& directory : options.find_links) digest.add(directory.string());
 }
 
 }  // namespace hearth::builder

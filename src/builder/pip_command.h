@@ -1,6 +1,8 @@
 // builder/pip_command.h: how pip is called. Decides only; build_environment runs it.
 #pragma once
 
+#include "registry/digest.h"
+
 #include <filesystem>
 #include <map>
 #include <string>
@@ -16,6 +18,10 @@ struct PipOptions {
   // they are installed. Without it only wheels are.
   bool allow_source_builds = false;
 };
+
+// Where packages come from is part of what an environment is: a package of the same name from
+// another place is another package.
+void add_sources(registry::Digest& digest, const PipOptions& options);
 
 // What the operator who wants them has to write.
 inline constexpr const char* source_builds_key = "allow_source_builds = true in [builder]";

@@ -106,6 +106,7 @@ int work(const ImageOptions& options, const Work& what) try {
   log::configure(
       plan.settings.log.level == log::Level::info ? log::Level::warning : plan.settings.log.level,
       plan.settings.log.format);
+  allow_many_descriptors();  // what a package unpacks may be deep
   asio::io_context loop(1);
   const std::unique_ptr<builder::SandboxBuilder> builder =
       open_builder(loop.get_executor(), plan, environment);

@@ -80,9 +80,9 @@ std::vector<std::string> ConfinedPrograms::words(const os::ProgramRequest& reque
   // The last: what they can write to must not lead the launcher elsewhere.
   words.add({"--bind", place.writable.string(), writable_inside});
   words.add({"--user", std::to_string(inside_uid), "--file-mb", std::to_string(limits_.file_mb)});
-  if (!group_)
-    words.add({"--memory-mb", std::to_string(limits_.memory_mb), "--processes",
-               std::to_string(limits_.processes)});
+  if (!group_) words.add({"--memory-mb", std::to_string(limits_.memory_mb)});
+  if (place.is_alone || !group_)
+    words.add({"--processes", place.is_alone ? "1" : std::to_string(limits_.processes)});
   // Not the variables as words, which every user of the machine could read.
   words.add({"--keep-env"});
   return words.take();

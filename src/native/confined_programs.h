@@ -38,6 +38,7 @@ class ConfinedPrograms {
     std::filesystem::path writable{};            // a directory that was given to them
     std::vector<std::filesystem::path> shown{};  // read-only, at their own paths; they must exist
     bool has_network = false;                    // the host's; else none
+    bool is_alone = false;  // it can start no other process: installing wheels needs none
   };
   // `request.program` is a Python, which comes with its installation. When this returns and
   // the program was neither stopped nor out of time, no process of it is left.

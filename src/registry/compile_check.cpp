@@ -122,7 +122,8 @@ std::vector<ToolProblem> compile_problems(std::span<const CompileJob> jobs,
                               .arguments = {"-I", "-S", "-B", "-c", checker},
                               .input = request_for(jobs),
                               .max_output_bytes = 16'777'216,
-                              .timeout = std::chrono::seconds(60)});
+                              .timeout = std::chrono::seconds(60),
+                              .directory = "/"});
   } catch (const OsError& error) {
     if (error.code != ENOENT && error.code != EACCES) throw;
     warn_unchecked(jobs.size(), python);

@@ -19,19 +19,20 @@ inline void run_python(const std::string& script, std::vector<std::string> argum
 }
 
 // A wheel of one module that has the package's name.
+// `metadata`: further lines of it.
 inline void write_wheel(const std::filesystem::path& directory, const std::string& name,
-                        const std::string& source) {
+                        const std::string& source, const std::string& metadata = "") {
   run_python(R"(
 import sys, zipfile
-directory, name, source = sys.argv[1:]
+directory, name, source, metadata = sys.argv[1:]
 info = f"{name}-1.0.dist-info"
 with zipfile.ZipFile(f"{directory}/{name}-1.0-py3-none-any.whl", "w") as wheel:
     wheel.writestr(f"{name}.py", source)
-    wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{metadata}")
     wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
     wheel.writestr(f"{info}/RECORD", "")
 )",
-             {directory, name, source});
+             {directory, name, source, metadata});
 }
 
 // A source archive that builds itself, without setuptools. `code` runs while it is built; what it

@@ -53,6 +53,22 @@ TEST_CASE("a direct reference needs the same consent, whatever it refers to") {
   CHECK(fs::exists(fixture.ensure().packages / "tiny.py"));
 }
 
+TEST_CASE("a wheel that asks for a source archive by a direct reference does not get it built") {
+  Fixture fixture;
+  test::write_source_archive(fixture.wheels(), "evil", "");
+  test::write_wheel(
+      fixture.wheels(), "nice", "",
+      "Requires-Dist: evil @ file://" + fixture.wheels().string() + "/evil-1.0.tar.gz\n");
+  fixture.add_sandbox({"nice"});
+  const std::string what = fixture.failure().what();
+  INFO(what);
+  CHECK(what.find("a package wants to run a program while it is installed") != std::string::npos);
+  CHECK(what.find("allow_source_builds = true in [builder]") != std::string::npos);
+
+  fixture.options.build.pip.allow_source_builds = true;
+  CHECK(fs::exists(fixture.ensure().packages / "evil.py"));
+}
+
 TEST_CASE("code that runs to install a package is confined") {
   SourceFixture fixture(R"(
 import os
