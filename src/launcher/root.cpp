@@ -3,9 +3,11 @@
 #include "base/error.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +81,21 @@ os::UniqueFd find(const std::string& source) {
   return found;
 }
 
+// Also refused by the host, which looks at a path; what it leads to may have changed since.
+void refuse_kernel_interface(const std::string& source, const os::UniqueFd& found) {
+  struct statfs system{};
+  struct stat facts{};
+  if (::fstatfs(found.get(), &system) != 0 || ::fstat(found.get(), &facts) != 0)
+    throw OsError("look at " + source);
+  constexpr std::array<decltype(system.f_type), 9> kernel_interfaces = {
+      PROC_SUPER_MAGIC, SYSFS_MAGIC,   CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
+      SECURITYFS_MAGIC, TRACEFS_MAGIC, BPF_FS_MAGIC,       DEVPTS_SUPER_MAGIC};
+  for (const auto one : kernel_interfaces)
+    if (system.f_type == one) throw Error("bind " + source + ": it is an interface of the kernel");
+  if (S_ISSOCK(facts.st_mode) || S_ISCHR(facts.st_mode) || S_ISBLK(facts.st_mode))
+    throw Error("bind " + source + ": it is a socket or a device");
+}
+
 void bind(const std::string& source, const os::UniqueFd& found, const std::string& target,
           std::uint64_t flags) {
   struct stat before{};
@@ -111,6 +128,7 @@ struct SourceFinder {
 struct StepMaker {
   std::vector<os::UniqueFd>::const_iterator source;  // of the next bind
   void operator()(const Bind& step) {
+    refuse_kernel_interface(step.source, *source);
     bind(step.source, *source++, new_root + step.target,
          of_files | (step.writable ? 0 : MOUNT_ATTR_RDONLY));
   }

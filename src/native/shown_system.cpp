@@ -51,7 +51,14 @@ void show_system(LauncherWords& words, const Machine& machine) {
 }
 
 void show_python(LauncherWords& words, const fs::path& python) {
-  words.show(python.parent_path().parent_path());
+  const fs::path installation = python.parent_path().parent_path();
+  // A program in ~/bin does not make a home directory its installation.
+  std::error_code failed;
+  bool has_library = false;
+  for (fs::directory_iterator entry(installation / "lib", failed), end; !failed && entry != end;
+       entry.increment(failed))
+    has_library |= entry->path().filename().string().starts_with("python3");
+  words.show(has_library ? installation : python);
 }
 
 }  // namespace hearth::native
