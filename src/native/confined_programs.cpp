@@ -75,7 +75,7 @@ std::vector<std::string> ConfinedPrograms::words(const os::ProgramRequest& reque
   show_system(words, machine);
   if (place.has_network) show_network(words, machine);
   words.add({"--dev"});
-  show_python(words, request.program);
+  show_python(words, machine, request.program);
   for (const fs::path& path : place.shown) words.show(path);
   // The last: what they can write to must not lead the launcher elsewhere.
   words.add({"--bind", place.writable.string(), writable_inside});

@@ -71,7 +71,7 @@ LaunchPlan launch_plan(const Environment& environment, const backend::Programs& 
   if (uids) words.add({"--uids", std::to_string(uids->first), std::to_string(uids->count)});
   show_system(words, machine);
   show_no_network(words);
-  show_python(words, environment.python);
+  show_python(words, machine, environment.python);
   show_ours(words, environment, programs);
   set_environment(words);
   start_python(words, environment);

@@ -16,7 +16,8 @@ const backend::Programs programs{"/p/hearth-launcher", "/p/hearth-init", "/p/lib
 Machine merged_usr() {
   Machine machine;
   machine.exists = [](const std::string& path) {
-    return std::set<std::string>{"/bin", "/lib", "/etc/ld.so.cache"}.contains(path);
+    return std::set<std::string>{"/bin", "/lib", "/etc/ld.so.cache", "/opt/py/lib/python3.13"}
+        .contains(path);
   };
   machine.link_target = [](const std::string& path) -> std::optional<std::string> {
     if (path == "/bin") return "usr/bin";
@@ -64,6 +65,14 @@ TEST_CASE("an interpreter outside /usr comes with its installation") {
                   merged_usr());
   CHECK(has(plan, {"--ro-bind", "/opt/py", "/opt/py"}));
   CHECK(command_of(plan).front() == "/opt/py/bin/python3.13");
+}
+
+TEST_CASE("an interpreter in a home's bin directory does not show the home") {
+  const LaunchPlan plan =
+      launch_plan({.python = "/home/ann/bin/python3.13", .packages = {}, .tools = {}}, programs, {},
+                  merged_usr());
+  CHECK(has(plan, {"--ro-bind", "/home/ann/bin/python3.13", "/home/ann/bin/python3.13"}));
+  CHECK_FALSE(has(plan, {"--ro-bind", "/home/ann", "/home/ann"}));
 }
 
 TEST_CASE("packages, tools, preloaded modules and files reach the harness") {

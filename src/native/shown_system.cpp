@@ -50,14 +50,12 @@ void show_system(LauncherWords& words, const Machine& machine) {
   words.add({"--file", "/etc/group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n"});
 }
 
-void show_python(LauncherWords& words, const fs::path& python) {
+void show_python(LauncherWords& words, const Machine& machine, const fs::path& python) {
   const fs::path installation = python.parent_path().parent_path();
   // A program in ~/bin does not make a home directory its installation.
-  std::error_code failed;
   bool has_library = false;
-  for (fs::directory_iterator entry(installation / "lib", failed), end; !failed && entry != end;
-       entry.increment(failed))
-    has_library |= entry->path().filename().string().starts_with("python3");
+  for (int minor = 8; minor < 40; ++minor)
+    has_library |= machine.exists(installation / "lib" / ("python3." + std::to_string(minor)));
   words.show(has_library ? installation : python);
 }
 

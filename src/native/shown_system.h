@@ -31,6 +31,6 @@ class LauncherWords {
 void show_system(LauncherWords& words, const Machine& machine);
 
 // An interpreter of its own (pyenv, /opt) comes with its whole installation.
-void show_python(LauncherWords& words, const std::filesystem::path& python);
+void show_python(LauncherWords& words, const Machine& machine, const std::filesystem::path& python);
 
 }  // namespace hearth::native

@@ -81,7 +81,7 @@ class DockerTest(unittest.TestCase):
             [HEARTH, *arguments],
             input=script,
             cwd=self.folder,
-            env={**os.environ, "DOCKER_HOST": ENGINE, **(environment or {})},
+            env={**os.environ, "DOCKER_HOST": ENGINE, "HEARTH_CONFIG": self.config, **(environment or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
