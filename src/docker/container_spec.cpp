@@ -43,7 +43,8 @@ json::array ulimits(const blueprint::SandboxConfig& config) {
     limits.push_back({{"Name", name}, {"Soft", soft}, {"Hard", hard}});
   };
   const auto add = [&](const char* name, std::int64_t most) { add_two(name, most, most); };
-  add("core", 0);  // core_pattern may be a program of the host
+  // core_pattern may name a program of the host, which the kernel starts as root: not with 1.
+  add("core", 1);
   add("fsize", static_cast<std::int64_t>(blueprint::largest_file_bytes(config)));
   add_two("nofile", script_files, init_files);
   add("memlock", 64 << 10);

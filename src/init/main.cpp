@@ -28,8 +28,12 @@ bool in_first_pid_namespace() {
 void shield_from_the_script() {
   // Closes memory, environment and descriptors to processes of the same user.
   ::prctl(PR_SET_DUMPABLE, 0);
-  const rlimit none{0, 0};
-  ::setrlimit(RLIMIT_CORE, &none);
+  // Not 0, with which the kernel starts a program that core_pattern names. Refused where the filter
+  // is in place already, and with it the limit.
+  rlimit cores{};
+  ::getrlimit(RLIMIT_CORE, &cores);
+  cores.rlim_cur = cores.rlim_max = std::min<rlim_t>(cores.rlim_max, 1);
+  ::setrlimit(RLIMIT_CORE, &cores);
   ::umask(022);
 }
 

@@ -69,9 +69,10 @@ bool set_limits(const HearthSandboxSpec& spec) {
   if (!limit_files(worker_files, init_files)) return false;
   if (!lower(RLIMIT_FSIZE, spec.file_bytes, spec.file_bytes))
     return fail("limit the size of files");
+  // core_pattern may name a program of the host, which the kernel starts as root: not with 1.
+  if (!lower(RLIMIT_CORE, 1, 1)) return fail("forbid core dumps");
   // Processes are counted by the cgroup: RLIMIT_NPROC is per user, and not per sandbox.
   const Limit limits[] = {
-      {RLIMIT_CORE, 0},  // core_pattern may be a program of the host
       {RLIMIT_MEMLOCK, 64 << 10}, {RLIMIT_SIGPENDING, 1024},
       {RLIMIT_MSGQUEUE, 0},  // POSIX queues outlive processes, and nobody here can list them
       {RLIMIT_RTPRIO, 0},         {RLIMIT_NICE, 0},

@@ -5,6 +5,7 @@
 #include "launcher/namespaces.h"
 #include "launcher/options.h"
 #include "launcher/root.h"
+#include "os/own_memory.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -101,8 +102,7 @@ int launch(Options& options) {
   const std::string filter = read_filter(options.seccomp_fd);
   close_all_but(options.kept_fds);
   ::umask(022);
-  const rlimit no_core{0, 0};
-  ::setrlimit(RLIMIT_CORE, &no_core);
+  os::forbid_cores();
   Namespaces namespaces(options.uids);
   namespaces.become_able_to_mount();
   const std::vector<os::UniqueFd> sources = open_sources(options.steps);

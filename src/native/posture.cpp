@@ -78,7 +78,8 @@ void compare_surroundings(Comparison& comparison, const ObservedProcess& observe
     const auto found = observed.limits.find(name);
     return found == observed.limits.end() ? std::string("(absent)") : found->second;
   };
-  if (!limit("Max core file size").starts_with("0 ")) comparison.note("it may write cores");
+  const std::string cores = limit("Max core file size");
+  if (!cores.starts_with("1 ") && !cores.starts_with("0 ")) comparison.note("it may write cores");
   constexpr long most_files = 4096;  // init's; a worker has a quarter of that
   const long files = std::atol(limit("Max open files").c_str());
   if (files <= 0 || files > most_files) comparison.note("its open files are not limited");

@@ -33,7 +33,7 @@ ObservedProcess as_it_should_be() {
     process.status[set] = "0000000000000000";
   for (const char* name : {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"})
     process.namespaces[name] = std::string(name) + ":[2]";
-  process.limits = {{"Max core file size", "0                    0                    bytes"},
+  process.limits = {{"Max core file size", "1                    1                    bytes"},
                     {"Max open files", "1024                 1024                 files"}};
   process.cgroups = {{"memory", "/own/hearth-1/abc"}, {"pids", "/hearth-1/abc"}, {"devices", "/"}};
   process.descriptors = {"socket:[5]", "pipe:[6]", "/dev/null", "/proc/1/task/1/children"};

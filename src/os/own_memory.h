@@ -9,4 +9,8 @@ namespace hearth::os {
 // a program that embeds Hearth decides for itself. Throws OsError.
 void hide_own_memory();
 
+// No core file, and no program that core_pattern names. Inherited by children; the limit is 1 where
+// it may be, as the kernel starts that program with 0.
+void forbid_cores();
+
 }  // namespace hearth::os

