@@ -17,6 +17,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
+#include <initializer_list>
 #include <iterator>
 
 namespace hearth::seccomp {
@@ -35,6 +37,14 @@ constexpr std::uint64_t maker_of_user_namespace =
 
 // The kernel looks at the lower half of an `int`.
 Condition is(unsigned argument, std::uint64_t value) { return {argument, low_half, value}; }
+// Numbers that differ only in the bits of `within`.
+struct Block {
+  std::uint64_t first;
+  std::uint64_t within;
+};
+Condition one_of(unsigned argument, Block block) {
+  return {argument, low_half & ~block.within, block.first};
+}
 Condition has_none(unsigned argument, std::uint64_t bits) { return {argument, bits, 0}; }
 Condition has(unsigned argument, std::uint64_t bits) { return {argument, bits, bits}; }
 
@@ -61,9 +71,52 @@ void add_process_settings(std::vector<Rule>& rules) {
     rules.push_back({one.call, Action::refuse, {equals(0, one.of_process), differs(1, 0)}});
     rules.push_back({one.call, Action::refuse, {differs(0, one.of_process)}});
   }
-  rules.push_back({"prlimit64", Action::allow, {equals(0, 0)}});
-  rules.push_back({"prlimit64", Action::allow, {differs(0, 0), equals(2, 0)}});
+  rules.push_back({"prlimit64", Action::allow, {equals(2, 0)}});
   rules.push_back({"prlimit64", Action::refuse, {differs(0, 0), differs(2, 0)}});
+  // Whoever could make its limit of cores 0 would start the program that core_pattern names.
+  for (const Block block : {Block{0, 0x3}, Block{5, 0}, Block{6, 0x1}, Block{8, 0x7}}) {
+    rules.push_back({"prlimit64", Action::allow, {equals(0, 0), differs(2, 0), one_of(1, block)}});
+    rules.push_back({"setrlimit", Action::allow, {one_of(0, block)}});
+  }
+  rules.push_back({"prlimit64", Action::refuse, {equals(0, 0), differs(2, 0), is(1, RLIMIT_CORE)}});
+  rules.push_back({"setrlimit", Action::refuse, {is(0, RLIMIT_CORE)}});
+}
+
+// Notifications and leases on files that others use, too, slow those down or block them; each that
+// is open makes the exit slower.
+void add_descriptor_commands(std::vector<Rule>& rules) {
+  const auto add = [&rules](Action action, std::vector<Condition> conditions) {
+    rules.push_back({"fcntl", action, std::move(conditions)});
+  };
+  add(Action::allow, {is(1, F_SETFL), has_none(2, O_ASYNC)});
+  add(Action::refuse, {is(1, F_SETFL), has(2, O_ASYNC)});
+  for (const std::uint64_t command : {F_SETLEASE, F_NOTIFY}) add(Action::refuse, {is(1, command)});
+  // Descriptors, flags, locks and owners; those of open files; F_GETLEASE; from F_DUPFD_CLOEXEC on
+  // pipes, seals and hints.
+  for (const Block block :
+       {Block{0, 0x3}, Block{5, 0}, Block{6, 0x1}, Block{8, 0x7}, Block{16, 0x1}, Block{36, 0x3},
+        Block{1025, 0}, Block{1030, 0x1}, Block{1032, 0x7}, Block{1040, 0}})
+    add(Action::allow, {one_of(1, block)});
+}
+
+// What was sent with MSG_MORE waits in the kernel, and nothing counts it.
+void add_sending(std::vector<Rule>& rules) {
+  struct Flag {
+    const char* call;
+    unsigned argument;
+    std::uint64_t bit;
+  };
+  for (const Flag& flag : {Flag{"sendto", 3, MSG_MORE}, Flag{"sendmsg", 2, MSG_MORE},
+                           Flag{"sendmmsg", 3, MSG_MORE}, Flag{"splice", 5, SPLICE_F_MORE}}) {
+    rules.push_back({flag.call, Action::allow, {has_none(flag.argument, flag.bit)}});
+    rules.push_back({flag.call, Action::refuse, {has(flag.argument, flag.bit)}});
+  }
+}
+
+// A whiteout is a device: see mknod.
+void add_renames(std::vector<Rule>& rules) {
+  rules.push_back({"renameat2", Action::allow, {has_none(4, RENAME_WHITEOUT)}});
+  rules.push_back({"renameat2", Action::refuse, {has(4, RENAME_WHITEOUT)}});
 }
 
 // Huge pages come from a pool that no memory cgroup counts.
@@ -133,19 +186,26 @@ void add_socket_options(std::vector<Rule>& rules) {
   const auto add = [&rules](Action action, std::vector<Condition> conditions) {
     rules.push_back({"setsockopt", action, std::move(conditions)});
   };
-  for (const std::uint64_t level : {IPPROTO_IP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_IPV6})
-    add(Action::allow, {is(1, level)});
+  const auto allow = [&](std::uint64_t level, std::initializer_list<Block> blocks) {
+    for (const Block block : blocks) add(Action::allow, {is(1, level), one_of(2, block)});
+  };
+  // Not groups, filters of sources, labels, keys and corks, which are memory that nothing counts.
+  allow(IPPROTO_IP, {{0, 0x1f}, {32, 0x1}, {34, 0}});
+  allow(IPPROTO_IPV6, {{16, 0x3}, {22, 0x1}, {24, 0x1}, {26, 0}, {49, 0}, {50, 0x1}, {66, 0x1}});
+  allow(IPPROTO_TCP, {{0, 0x7},
+                      {8, 0x3},
+                      {12, 0x1},
+                      {15, 0},
+                      {16, 0x7},
+                      {24, 0x3},
+                      {28, 0x1},
+                      {30, 0},
+                      {36, 0x1}});
+  allow(IPPROTO_UDP, {{101, 0}, {102, 0x1}, {104, 0}});
   for (const std::uint64_t option :
        {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF})
     add(Action::refuse, {is(1, SOL_SOCKET), is(2, option)});
-  // The other options of sockets: those of a block differ only in the bits of `within`.
-  struct Block {
-    std::uint64_t first;
-    std::uint64_t within;
-  };
-  for (const Block block :
-       {Block{0, 0x6f}, Block{16, 0x7}, Block{24, 0x1}, Block{28, 0x3}, Block{56, 0x7}})
-    add(Action::allow, {is(1, SOL_SOCKET), {2, low_half & ~block.within, block.first}});
+  allow(SOL_SOCKET, {{0, 0x6f}, {16, 0x7}, {24, 0x1}, {28, 0x3}, {56, 0x7}});
 }
 
 void add_clone(std::vector<Rule>& rules) {
@@ -173,6 +233,9 @@ std::vector<Rule> sandbox_rules() {
   for (const char* name : allowed_calls) rules.push_back({name, Action::allow});
   for (const char* name : refused_calls) rules.push_back({name, Action::refuse});
   add_process_settings(rules);
+  add_descriptor_commands(rules);
+  add_sending(rules);
+  add_renames(rules);
   add_huge_pages(rules);
   add_modes(rules);
   add_opens(rules);

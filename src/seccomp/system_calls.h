@@ -23,7 +23,6 @@ inline constexpr const char* allowed_calls[] = {
     "fchdir",
     "fchown",
     "fchownat",
-    "fcntl",
     "fdatasync",
     "fgetxattr",
     "flistxattr",
@@ -66,11 +65,9 @@ inline constexpr const char* allowed_calls[] = {
     "removexattr",
     "rename",
     "renameat",
-    "renameat2",
     "rmdir",
     "sendfile",
     "setxattr",
-    "splice",
     "stat",
     "statfs",
     "statx",
@@ -111,7 +108,6 @@ inline constexpr const char* allowed_calls[] = {
     "brk",
     "get_mempolicy",
     "madvise",
-    "mbind",
     "membarrier",
     "mincore",
     "mlock",
@@ -128,7 +124,6 @@ inline constexpr const char* allowed_calls[] = {
     "pkey_free",
     "pkey_mprotect",
     "remap_file_pages",
-    "set_mempolicy",
     // processes and threads
     "arch_prctl",
     "execve",
@@ -183,7 +178,6 @@ inline constexpr const char* allowed_calls[] = {
     "setresgid",
     "setresuid",
     "setreuid",
-    "setrlimit",
     "setsid",
     "setuid",
     "vfork",
@@ -236,9 +230,6 @@ inline constexpr const char* allowed_calls[] = {
     "recvfrom",
     "recvmmsg",
     "recvmsg",
-    "sendmmsg",
-    "sendmsg",
-    "sendto",
     "shutdown",
     // messages, semaphores, shared memory: of the sandbox's own IPC namespace
     "mq_getsetattr",
@@ -290,6 +281,7 @@ inline constexpr const char* refused_calls[] = {
     "kexec_load",
     "keyctl",
     "lookup_dcookie",
+    "mbind",
     "memfd_secret",
     "migrate_pages",
     "modify_ldt",
@@ -314,6 +306,7 @@ inline constexpr const char* refused_calls[] = {
     "reboot",
     "request_key",
     "seccomp",
+    "set_mempolicy",
     "setdomainname",
     "sethostname",
     "setns",
@@ -356,10 +349,12 @@ inline constexpr std::uint64_t prctl_options[] = {
 // By which a zygote isolates its sandboxes, beside what a sandbox may do itself. See isolate/.
 inline constexpr const char* zygote_calls[] = {
     "mount",
+    "prlimit64",         // a sandbox's limits, that of cores among them
     "process_vm_readv",  // of its own memory, on the way into large pages
     "seccomp",
     "sethostname",
     "setns",
+    "setrlimit",
 };
 inline constexpr std::uint64_t zygote_prctl_options[] = {
     24, 28, 47,  // PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_CAP_AMBIENT
@@ -369,7 +364,7 @@ inline constexpr std::uint64_t zygote_prctl_options[] = {
 inline constexpr std::uint64_t ioctl_requests[] = {
     0x5401,     0x540f,     0x5413,  // TCGETS, TIOCGPGRP, TIOCGWINSZ
     0x541b,     0x5421,              // FIONREAD, FIONBIO
-    0x5450,     0x5451,     0x5452,  // FIONCLEX, FIOCLEX, FIOASYNC
+    0x5450,     0x5451,              // FIONCLEX, FIOCLEX
     0x8910,     0x8912,     0x8913,
     0x8915,  // SIOCGIFNAME, SIOCGIFCONF, SIOCGIFFLAGS, SIOCGIFADDR
     0x891b,     0x8921,     0x8927,

@@ -131,6 +131,40 @@ print(sorted({address[4][0] for address in socket.getaddrinfo('localhost', 80, f
 )py",
     "True\nTrue ok\nTrue 1 lo\n127.0.0.1\n"};
 
+// What would slow down others that use the same files, start a program of the host, or take memory
+// that nothing counts.
+inline const SystemCallCase what_reaches_beyond{R"py(
+import fcntl, resource, socket, struct
+HIGH = 1 << 32
+# Cores: a limit of 0 starts the program of core_pattern, 1 does not.
+limit = (ctypes.c_ulong * 2)(0, 0)
+print(resource.getrlimit(resource.RLIMIT_CORE)[1] <= 1,
+      {call(160, 4 | high, limit) for high in (0, HIGH)}, {call(302, 0, 4 | high, limit, 0) for high in (0, HIGH)})
+print(call(160, 7, (ctypes.c_ulong * 2)(500, 500)), call(302, 0, 4, 0, limit))
+# Notifications, leases and signals of files.
+directory = os.open('/usr/bin', os.O_RDONLY)
+print({call(72, directory, command | high, 1) for command in (1026, 1024) for high in (0, HIGH)},
+      call(72, directory, 4, 0x2000), call(72, directory, 4, 0x800), call(72, directory, 3, 0), call(72, directory, 1030, 50))
+pipe = os.pipe()
+print(call(72, pipe[0], 1031, 4096), call(72, pipe[0], 8, 0), call(16, pipe[0], 0x5452, ctypes.byref(ctypes.c_int(1))) in ('ENOSYS', 'EPERM'))
+# Corks, groups and filters of sources.
+datagram = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+datagram.connect(('127.0.0.1', 9))
+print({call(44, datagram.fileno(), b'x', 1, 0x8000 | high, 0, 0) for high in (0, HIGH)}, call(44, datagram.fileno(), b'x', 1, 0, 0, 0))
+six = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+refused = {call(54, one.fileno(), level, option, b'\0' * 200, 200) for one, level, options in (
+    (datagram, 0, (35, 36, 39, 41, 42, 46, 48)), (datagram, 17, (1,)), (six, 41, (20, 27, 32, 42, 48))) for option in options}
+print(refused <= {'ENOSYS', 'EPERM'})
+# Policies of memory, and whiteouts.
+print(call(237, 0, 4096, 0, 0, 0, 0), call(238, 0, 0, 0))
+open('old', 'w').close()
+print(call(316, -100, b'old', -100, b'new', 4), call(316, -100, b'old', -100, b'new', 1), os.listdir('.'))
+)py",
+                                                "True {'EPERM'} {'EPERM'}\nok ok\n"
+                                                "{'EPERM'} EPERM ok ok ok\nok ok True\n"
+                                                "{'EPERM'} ok\nTrue\nEPERM EPERM\n"
+                                                "EPERM ok ['new']\n"};
+
 inline const SystemCallCase watches_of_files{R"py(
 import subprocess
 print({call(number, 0, 0, 0) for number in (253, 254, 255, 294)})

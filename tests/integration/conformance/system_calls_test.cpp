@@ -11,8 +11,9 @@ using namespace hearth::test;
 
 TEST_CASE_TEMPLATE("the rules for arguments of system calls hold", Backend, ON_EVERY_BACKEND) {
   Backend backend;
-  for (const SystemCallCase& one : {settings_of_processes, programs_on_sockets, huge_pages,
-                                    set_id_bits, families_of_sockets, watches_of_files}) {
+  for (const SystemCallCase& one :
+       {settings_of_processes, programs_on_sockets, what_reaches_beyond, huge_pages, set_id_bits,
+        families_of_sockets, watches_of_files}) {
     CAPTURE(one.script);
     const auto result = backend.run(call_directly + one.script, 60);
     INFO(result.stderr_text);

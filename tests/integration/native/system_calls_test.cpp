@@ -95,6 +95,10 @@ TEST_CASE("no program can be attached to a socket, and its other options work") 
   check(programs_on_sockets);
 }
 
+TEST_CASE("no call reaches beyond the sandbox by files, cores or memory that others share") {
+  check(what_reaches_beyond);
+}
+
 TEST_CASE("memory comes in ordinary pages, not from the pool of huge ones") { check(huge_pages); }
 
 TEST_CASE("no file gets a set-uid or set-gid bit, however it is made or changed") {
