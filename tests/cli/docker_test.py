@@ -143,7 +143,7 @@ class OnTheHost(DockerTest):
         process = subprocess.Popen(
             [HEARTH, "run", "-s", "box", "-"],
             cwd=self.folder,
-            env={**os.environ, "DOCKER_HOST": ENGINE},
+            env={**os.environ, "DOCKER_HOST": ENGINE, "HEARTH_CONFIG": self.config},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
