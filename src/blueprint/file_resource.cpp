@@ -8,8 +8,8 @@ namespace hearth::blueprint {
 namespace {
 
 // The runtime makes these itself in every sandbox, or empties them between turns.
-constexpr std::array<std::string_view, 6> runtime_trees = {"/proc", "/sys",       "/dev",
-                                                           "/tmp",  "/workspace", "/tools"};
+constexpr std::array<std::string_view, 8> runtime_trees = {
+    "/proc", "/sys", "/dev", "/tmp", "/workspace", "/tools", "/packages", "/hearth"};
 // Mounting over one of these takes Python away; a place inside them is fine.
 constexpr std::array<std::string_view, 6> system_trees = {"/usr", "/bin",   "/sbin",
                                                           "/lib", "/lib64", "/etc"};

@@ -53,6 +53,22 @@ void check_preload(Problems& problems, const std::vector<std::string>& modules) 
   check_no_duplicates(problems, "preload", modules);
 }
 
+// A mount inside of another would be made by way of what that one holds: files of a script, links.
+void check_nesting(Problems& problems,
+                   const std::unordered_map<std::string, std::size_t>& targets) {
+  for (const auto& [inner, index] : targets)
+    for (std::size_t slash = inner.rfind('/'); slash != std::string::npos && slash > 0;
+         slash = inner.rfind('/', slash - 1)) {
+      const auto outer = targets.find(inner.substr(0, slash));
+      if (outer == targets.end()) continue;
+      problems.push_back({element_of("resources", index) + ".container_path",
+                          "is " + in_quotes(inner) + ", inside of " + in_quotes(outer->first) +
+                              " of resources[" + std::to_string(outer->second) +
+                              "]; mount the two beside each other"});
+      break;
+    }
+}
+
 void check_resources(Problems& problems, const std::vector<FileResource>& resources) {
   std::unordered_map<std::string, std::size_t> targets;
   for (std::size_t index = 0; index < resources.size(); ++index) {
@@ -65,6 +81,7 @@ void check_resources(Problems& problems, const std::vector<FileResource>& resour
           {field + ".container_path", "is " + in_quotes(target) + ", which resources[" +
                                           std::to_string(first->second) + "] mounts already"});
   }
+  check_nesting(problems, targets);
 }
 
 }  // namespace

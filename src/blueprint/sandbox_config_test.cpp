@@ -122,7 +122,7 @@ TEST_CASE("Python versions the harness cannot run on are refused") {
 TEST_CASE("duplicate mounts are refused, whatever their spelling") {
   const SandboxConfig config{.name = "a",
                              .resources = {{.host_path = "/x", .container_path = "/data"},
-                                           {.host_path = "/y", .container_path = "/data/y"},
+                                           {.host_path = "/y", .container_path = "/other"},
                                            {.host_path = "/z", .container_path = "//data/"}}};
   CHECK(complaint_about(config) ==
         "resources[2].container_path is \"/data\", which resources[0] mounts already\n");
@@ -198,4 +198,22 @@ TEST_CASE("tools need a Python name, a sandbox and requirements that parse") {
   CHECK(fields({.name = "../x", .sandboxes = {"Q"}, .packages = {"-r x"}, .secrets = {"PATH"}}) ==
         std::vector<std::string>{"name", "sandboxes[0]", "packages[0]", "secrets[0]"});
   CHECK(fields({}) == std::vector<std::string>{"name", "sandboxes"});
+}
+
+TEST_CASE("a mount inside of another is refused, and one in a place of the runtime") {
+  const auto fields = [](const Problems& problems) {
+    std::vector<std::string> names;
+    for (const Problem& problem : problems) names.push_back(problem.field);
+    return names;
+  };
+  SandboxConfig config;
+  config.name = "box";
+  config.resources = {{"/a", "/data/in/deep", true, {}}, {"/b", "/data", true, {}}};
+  CHECK(fields(problems_of(config)) == std::vector<std::string>{"resources[0].container_path"});
+  config.resources = {{"/a", "/data", true, {}}, {"/b", "/database", true, {}}};
+  CHECK(problems_of(config).empty());
+  for (const char* place : {"/hearth", "/hearth/init", "/packages"}) {
+    config.resources = {{"/a", place, true, {}}};
+    CHECK(fields(problems_of(config)) == std::vector<std::string>{"resources[0].container_path"});
+  }
 }

@@ -96,10 +96,22 @@ void refuse_kernel_interface(const std::string& source, const os::UniqueFd& foun
     throw Error("bind " + source + ": it is a socket or a device");
 }
 
+// A link on the way was in something that is mounted already, and leads wherever its author wants.
+void refuse_links_on_the_way(const std::string& target) {
+  for (std::size_t slash = target.find('/', new_root.size() + 1); slash != std::string::npos;
+       slash = target.find('/', slash + 1)) {
+    struct stat facts{};
+    const std::string part = target.substr(0, slash);
+    if (::lstat(part.c_str(), &facts) != 0) return;  // from here on it is made
+    if (S_ISLNK(facts.st_mode)) throw Error("mount at " + target + ": " + part + " is a link");
+  }
+}
+
 void bind(const std::string& source, const os::UniqueFd& found, const std::string& target,
           std::uint64_t flags) {
   struct stat before{};
   if (::fstat(found.get(), &before) != 0) throw OsError("look at " + source);
+  refuse_links_on_the_way(target);
   if (S_ISDIR(before.st_mode)) {
     make_directories(target);
   } else {
