@@ -79,6 +79,9 @@ class Review {
       for (std::size_t at = 0; at < resources.size(); ++at) {
         const std::string field = element_of(element_of("sandbox", index) + ".resources", at);
         require_inside(field + ".host_path", resources[at].host_path);
+        // What a path in /proc means depends on the process that uses it, an engine for instance.
+        if (resources[at].host_path.starts_with("/proc/"))
+          refuse(field + ".host_path", "names a path in /proc");
         // Its directory may hold files that are executed later: hooks of git, this configuration.
         if (!resources[at].read_only) refuse(field + ".read_only", "lets scripts change files");
         if (resources[at].docker_host_path)
@@ -90,9 +93,8 @@ class Review {
  private:
   // A key that lets code run outside of a sandbox is to be refused here.
   void look_at_builder(const BuilderSettings& builder) {
-    constexpr std::string_view local = "file://";
-    if (builder.index_url.starts_with(local))
-      refuse("builder.index_url", "reads an index of this machine");
+    if (!builder.index_url.empty())
+      refuse("builder.index_url", "chooses where packages come from and credentials go");
     for (std::size_t index = 0; index < builder.find_links.size(); ++index)
       require_inside(element_of("builder.find_links", index), builder.find_links[index]);
     if (builder.allow_source_builds)

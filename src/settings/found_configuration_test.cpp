@@ -90,7 +90,6 @@ TEST_CASE("a configuration that was only found uses what is in its directory") {
   const test::TemporaryDirectory folder;
   const std::string here = folder.path().string();
   CHECK(refused(folder.path(), R"([builder]
-index_url = "https://index.example/simple"
 find_links = ["wheels"]
 [secrets]
 KEY = { file = "key" }

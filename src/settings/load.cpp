@@ -132,6 +132,12 @@ SettingsFile find_settings_file(const std::optional<fs::path>& named,
 
 SettingsInput read_settings_input(const SettingsFile& file, Environment environment,
                                   std::vector<CommandLineSetting> command_line) {
+  // A repository's link would make an error message quote the file that it leads to.
+  std::error_code failed;
+  if (!file.was_named && !fs::is_regular_file(fs::symlink_status(file.path, failed)))
+    throw Error(file.path.string() +
+                " was only found in the current directory and is no file itself; name it with "
+                "--config or HEARTH_CONFIG if you trust it");
   return {.file = file.path,
           .text = os::read_trusted_file(file.path, most_settings_bytes),
           .environment = std::move(environment),
