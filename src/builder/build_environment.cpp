@@ -51,10 +51,14 @@ void write_manifest(const fs::path& place, const BuildPlan& plan, const Python& 
   os::replace_file(place / "manifest", print_manifest(manifest_of(plan, python)), 0644);
 }
 
-// pip leaves out a directory that is not there, and says so.
-void require_trusted_wheels(const fs::path& directory) {
-  std::error_code failed;
-  if (fs::exists(directory, failed)) os::require_trusted_files(directory);
+// Without the directories of wheels that are not there: another user could put one in place later.
+BuildOptions with_trusted_wheels(BuildOptions options) {
+  std::erase_if(options.pip.find_links, [](const fs::path& directory) {
+    std::error_code failed;
+    return !fs::exists(directory, failed);
+  });
+  for (const fs::path& directory : options.pip.find_links) os::require_trusted_files(directory);
+  return options;
 }
 
 // The interpreter that was used, if it is found again and still is what it was; else what there is
@@ -111,11 +115,11 @@ Environment build_environment(const BuildPlan& plan, const BuildOptions& options
     if (*manifest != manifest_of(plan, python)) write_manifest(place, plan, python);
     return environment_at(place, plan, python);
   }
-  for (const fs::path& directory : options.pip.find_links) require_trusted_wheels(directory);
+  const BuildOptions checked = with_trusted_wheels(options);
   remove_left_workshops(environments);
   const Workshop workshop(environments);
   const fs::path fresh = workshop.path() / "environment";
-  run_build_steps(plan, options, {.python = python, .home = workshop.path(), .place = fresh}, stop,
+  run_build_steps(plan, checked, {.python = python, .home = workshop.path(), .place = fresh}, stop,
                   on_line);
   // Everything but the manifest first, so that it never stands beside less than the whole.
   os::sync_file_system(fresh);

@@ -82,7 +82,6 @@ TEST_CASE("an unchanged environment is used at once: nothing runs, nothing is wr
   const Environment first = fixture.ensure();
   const auto manifest = identity_of(fixture.place() / "manifest");
   const auto tree = identity_of(fixture.place());
-  fs::remove_all(fixture.wheels());
   fixture.options.build.python_directories = {fixture.root.path()};
   fs::create_symlink(first.python, fixture.root.path() / "python");
   fixture.progress.clear();
@@ -186,4 +185,14 @@ TEST_CASE("packages from another place make another environment") {
   CHECK(checksum("box", here) != checksum("box", there));
   CHECK(checksum("box", here) == checksum("box", here));
   CHECK(checksum("plain", here) == checksum("plain", there));
+}
+
+TEST_CASE("a wheel that was replaced under its name makes another environment") {
+  Fixture fixture;
+  test::write_wheel(fixture.wheels(), "tiny", "");
+  fixture.add_sandbox({"tiny"});
+  const fs::path before = fixture.place();
+  CHECK(fixture.place() == before);
+  test::write_wheel(fixture.wheels(), "tiny", "x = 'another'");
+  CHECK(fixture.place() != before);
 }

@@ -3,6 +3,8 @@
 #include "blueprint/problem.h"
 #include "blueprint/requirement.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -157,12 +159,35 @@ std::map<std::string, std::string> proxy_variables() {
   return variables;
 }
 
+namespace {
+
+// Name, size and time of change of each, sorted: a wheel that was replaced is another one.
+std::vector<std::string> files_as_they_are(const fs::path& directory) {
+  std::vector<std::string> files;
+  std::error_code failed;
+  for (fs::directory_iterator entry(directory, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    struct stat facts{};
+    if (::lstat(entry->path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+    files.push_back(entry->path().filename().string() + '/' + std::to_string(facts.st_size) + '/' +
+                    std::to_string(facts.st_mtim.tv_sec) + '.' +
+                    std::to_string(facts.st_mtim.tv_nsec));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
 void add_sources(registry::Digest& digest, const PipOptions& options) {
   digest.add(options.index_url);
   digest.add(options.no_index ? "no index" : "");
   digest.add(options.allow_source_builds ? "source builds" : "");
   digest.add_count(options.find_links.size());
-  for (const fs::path& directory : options.find_links) digest.add(directory.string());
+  for (const fs::path& directory : options.find_links) {
+    digest.add(directory.string());
+    digest.add_list(files_as_they_are(directory));
+  }
 }
 
 }  // namespace hearth::builder

@@ -16,7 +16,7 @@ const backend::Programs programs{"/p/hearth-launcher", "/p/hearth-init", "/p/lib
 Machine merged_usr() {
   Machine machine;
   machine.exists = [](const std::string& path) {
-    return std::set<std::string>{"/bin", "/lib", "/etc/ld.so.cache", "/opt/py/lib/python3.13"}
+    return std::set<std::string>{"/bin", "/lib", "/etc/ld.so.cache", "/opt/py/lib/python3.13/os.py"}
         .contains(path);
   };
   machine.link_target = [](const std::string& path) -> std::optional<std::string> {

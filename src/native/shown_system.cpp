@@ -53,9 +53,10 @@ void show_system(LauncherWords& words, const Machine& machine) {
 void show_python(LauncherWords& words, const Machine& machine, const fs::path& python) {
   const fs::path installation = python.parent_path().parent_path();
   // A program in ~/bin does not make a home directory its installation.
-  bool has_library = false;
+  bool has_library = machine.exists(installation / "pyvenv.cfg");
   for (int minor = 8; minor < 40; ++minor)
-    has_library |= machine.exists(installation / "lib" / ("python3." + std::to_string(minor)));
+    has_library |=
+        machine.exists(installation / "lib" / ("python3." + std::to_string(minor)) / "os.py");
   words.show(has_library ? installation : python);
 }
 
