@@ -288,7 +288,7 @@ for name in ('CORE', 'NOFILE', 'MEMLOCK', 'SIGPENDING', 'MSGQUEUE', 'RTPRIO', 'N
         resource.setrlimit(which, (hard + 1, hard + 1))
         print('raised', name)
     except (OSError, ValueError): pass
-)py") == "CORE 0 0\nNOFILE 1024 1024\nMEMLOCK 65536 65536\nSIGPENDING 1024 1024\n"
+)py") == "CORE 1 1\nNOFILE 1024 1024\nMEMLOCK 65536 65536\nSIGPENDING 1024 1024\n"
          "MSGQUEUE 0 0\nRTPRIO 0 0\nNICE 0 0\n");
 }
 

@@ -17,19 +17,24 @@ using pool::Lease;
 namespace {
 
 // Sandboxes of this process that the kernel knows of, by their pid namespaces.
+std::set<std::string> pid_namespaces_below(const std::string& zygotes) {
+  std::set<std::string> namespaces;
+  for (const pid_t pid : all_processes())
+    if (pid_namespace_of(parent_of(pid)) == zygotes) namespaces.insert(pid_namespace_of(pid));
+  namespaces.erase(zygotes);
+  namespaces.erase("");
+  return namespaces;
+}
+
 std::size_t sandboxes_in_kernel(const Lease& any) {
   // A zygote may have twins, and all of them have sandboxes.
   const std::string zygotes = pid_namespace_of(zygote_of(const_cast<Lease&>(any).sandbox()));
-  std::vector<pid_t> seen;
-  for (const pid_t pid : all_processes())
-    if (pid_namespace_of(parent_of(pid)) == zygotes) seen.push_back(pid);
   // To look at all processes takes a while, in which one sandbox may end and another begin: only
-  // those that are still there were there together.
-  std::set<std::string> namespaces;
-  for (const pid_t pid : seen) namespaces.insert(pid_namespace_of(pid));
-  namespaces.erase(zygotes);
-  namespaces.erase("");
-  return namespaces.size();
+  // those that are seen twice were there together, between the two looks.
+  const std::set<std::string> before = pid_namespaces_below(zygotes);
+  std::size_t count = 0;
+  for (const std::string& one : pid_namespaces_below(zygotes)) count += before.count(one);
+  return count;
 }
 
 }  // namespace
