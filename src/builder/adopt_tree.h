@@ -24,7 +24,7 @@ struct CannotAdopt : Error {
 };
 
 // Copies the tree at `from`, which no process writes to any more, to `to`, which does not exist yet
-// and is in nobody else's reach. Directories become 0755 and files 0644 or 0755; other kinds of
+// and is out of reach for others. Directories become 0755 and files 0644 or 0755; other kinds of
 // file are refused, links too. No link is ever followed. CannotAdopt, OsError.
 void adopt_tree(const std::filesystem::path& from, const std::filesystem::path& to,
                 const AdoptLimits& limits = {});

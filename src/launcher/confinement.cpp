@@ -138,7 +138,7 @@ void keep_zygote_capabilities() {
 }
 
 void give_up_rights(const Confinement& confinement, bool is_alone) {
-  // Whoever has changed its user cannot write its own files in /proc. Nothing else is here yet.
+  // A process that has changed its user cannot write its own files in /proc. No other is here yet.
   check(::prctl(PR_SET_DUMPABLE, 1), "become readable");
   set_limits(confinement);
   if (is_alone) become_user_alone(confinement.user);

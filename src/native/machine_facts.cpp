@@ -161,7 +161,7 @@ std::string in_megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 2
 Finding socket_finding(const MachineFacts& facts) {
   Finding finding{.what = "socket buffers",
                   .found =
-                      "limited; of TCP connections nobody accepts, all sandboxes together can "
+                      "limited; of unaccepted TCP connections, all sandboxes together can "
                       "fill " +
                       in_megabytes(facts.tcp_bytes) + " (sysctl net.ipv4.tcp_mem)"};
   if (!facts.limits_sockets) {

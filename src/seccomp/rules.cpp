@@ -73,7 +73,7 @@ void add_process_settings(std::vector<Rule>& rules) {
   }
   rules.push_back({"prlimit64", Action::allow, {equals(2, 0)}});
   rules.push_back({"prlimit64", Action::refuse, {differs(0, 0), differs(2, 0)}});
-  // Whoever could make its limit of cores 0 would start the program that core_pattern names.
+  // A script with a limit of 0 for cores could start the program that core_pattern names.
   for (const Block block : {Block{0, 0x3}, Block{5, 0}, Block{6, 0x1}, Block{8, 0x7}}) {
     rules.push_back({"prlimit64", Action::allow, {equals(0, 0), differs(2, 0), one_of(1, block)}});
     rules.push_back({"setrlimit", Action::allow, {one_of(0, block)}});
