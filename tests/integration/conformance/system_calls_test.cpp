@@ -1,4 +1,4 @@
-// The same rules of the seccomp filter, whoever gives them to the kernel.
+// The same rules of the seccomp filter, natively and by an engine.
 #include "tests/support/any_backend.h"
 #include "tests/support/system_call_cases.h"
 
