@@ -29,8 +29,9 @@ std::set<std::string> pid_namespaces_below(const std::string& zygotes) {
 std::size_t sandboxes_in_kernel(const Lease& any) {
   // A zygote may have twins, and all of them have sandboxes.
   const std::string zygotes = pid_namespace_of(zygote_of(const_cast<Lease&>(any).sandbox()));
-  // Counts those that two looks at all processes have in common. Weaker than one look: a sandbox too
-  // many that is gone before the second is missed, and a single look has seen one on a busy machine.
+  // Counts those that two looks at all processes have in common. Weaker than one look: a sandbox
+  // too many that is gone before the second is missed, and a single look has seen one on a busy
+  // machine.
   const std::set<std::string> before = pid_namespaces_below(zygotes);
   std::size_t count = 0;
   for (const std::string& one : pid_namespaces_below(zygotes)) count += before.count(one);
