@@ -100,7 +100,7 @@ void measure_spawn(Report& report) {
 }
 
 void measure_preloaded(Report& report) {
-  native::Environment environment = test::plain_environment();
+  native::ZygoteContent environment = test::plain_environment();
   environment.preload = {"pandas"};
   NativeSandboxes sandboxes({}, environment);
   sandboxes.spawn();

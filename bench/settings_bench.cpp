@@ -13,17 +13,17 @@ namespace {
 std::string config_with(std::int64_t blueprints) {
   std::string text;
   for (std::int64_t index = 0; index < blueprints; ++index) {
-    text += "[[sandbox]]\nname = \"sandbox-" + std::to_string(index) + R"("
+    text += "[[blueprint]]\nname = \"sandbox-" + std::to_string(index) + R"("
 python_version = "3.11"
 dependencies = ["pandas>=2,<3", "httpx[http2]~=0.27", "numpy ; python_version >= '3.9'"]
 secrets = ["STRIPE_KEY", "DB_PASSWORD"]
-[sandbox.resource_limits]
+[blueprint.resource_limits]
 memory_mb = 512
 memory_swap_mb = 1024
-[sandbox.network_policy]
+[blueprint.network_policy]
 allowed_hosts = ["api.stripe.com", "*.example.org", "192.0.2.7"]
 allowed_ports = { "192.0.2.7" = [8080, 8443] }
-[[sandbox.resources]]
+[[blueprint.resources]]
 host_path = "/srv/docs"
 container_path = "/data/docs"
 
@@ -36,7 +36,7 @@ void load_and_validate(benchmark::State& state) {
   const std::string text = config_with(state.range(0));
   for (auto unused : state) {
     const LoadedSettings loaded = load_settings({"hearth.toml", text, {}, {}});
-    if (loaded.settings.sandboxes.size() != static_cast<std::size_t>(state.range(0)))
+    if (loaded.settings.blueprints.size() != static_cast<std::size_t>(state.range(0)))
       state.SkipWithError("not all blueprints were loaded");
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));

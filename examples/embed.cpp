@@ -30,11 +30,11 @@ void describe(registry::ToolRegistry& registry) {
   config.pool_size = 2;
   config.resource_limits.memory_mb = 128;
   config.secrets = {"GREETING"};
-  registry.register_sandbox(config);
+  registry.register_blueprint(config);
 
   registry::Tool tool;
   tool.config.name = "greeter";
-  tool.config.sandboxes = {"default"};
+  tool.config.blueprints = {"default"};
   tool.source =
       "import os\n"
       "def greet(name):\n"
@@ -114,7 +114,8 @@ int main(int argc, char** argv) try {
   const PrivateDirectory temporary;
   builder_options.build.state_dir = argc > 1 ? std::filesystem::path(argv[1]) : temporary.path();
   builder::NativeBuilder builder(loop.get_executor(), registry, builder_options);
-  pool::NativeSources sources(loop.get_executor(), registry, builder, native::open_native_host({}));
+  pool::NativeSources sources(loop.get_executor(), registry, builder,
+                              native::open_native_machine({}));
   pool::SandboxPool pool(loop.get_executor(), registry, sources, pool_options());
 
   std::exception_ptr failure;

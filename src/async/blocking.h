@@ -27,7 +27,7 @@ namespace hearth {
 // token; the task goes on waiting until `work` has returned and then has what it returned. So none
 // of it is running once the caller has its answer, and `work` may refer to what the caller owns.
 template <typename Work>
-Task<std::invoke_result_t<Work&, std::stop_token>> on_worker(asio::thread_pool& pool, Work work) {
+Task<std::invoke_result_t<Work&, std::stop_token>> on_thread(asio::thread_pool& pool, Work work) {
   using Result = std::invoke_result_t<Work&, std::stop_token>;
   constexpr bool has_result = !std::is_void_v<Result>;
   using Slot = std::conditional_t<has_result, Result, char>;

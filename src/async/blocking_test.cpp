@@ -37,7 +37,7 @@ TEST_CASE("work runs in another thread and its result comes back on the loop") {
   std::thread::id result_came_in;
   const auto task = [](asio::thread_pool& workers, std::thread::id& ran,
                        std::thread::id& came) -> Task<std::string> {
-    const NoDefault result = co_await on_worker(workers, [&ran](const std::stop_token&) {
+    const NoDefault result = co_await on_thread(workers, [&ran](const std::stop_token&) {
       ran = std::this_thread::get_id();
       return NoDefault("done");
     });
@@ -52,7 +52,7 @@ TEST_CASE("work runs in another thread and its result comes back on the loop") {
 TEST_CASE("what work throws is thrown to the task") {
   asio::io_context loop;
   asio::thread_pool pool(1);
-  auto task = on_worker(pool, [](const std::stop_token&) { throw Error("no luck"); });
+  auto task = on_thread(pool, [](const std::stop_token&) { throw Error("no luck"); });
   CHECK_THROWS_WITH_AS(test::run_task(loop, std::move(task)), "no luck", Error);
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("cancelling asks work to stop and waits until it has") {
   asio::io_context loop;
   asio::thread_pool pool(1);
   std::atomic<bool> running = false;
-  auto task = on_worker(pool, [&running](const std::stop_token& stop) {
+  auto task = on_thread(pool, [&running](const std::stop_token& stop) {
     running = true;
     wait_for_stop(stop);
     std::this_thread::yield();
@@ -76,7 +76,7 @@ TEST_CASE("work that finished although it was asked to stop keeps its result") {
   asio::thread_pool pool(1);
   std::string kept;
   const auto keep = [](asio::thread_pool& workers, std::string& result) -> Task<> {
-    result = co_await on_worker(workers, [](const std::stop_token& stop) {
+    result = co_await on_thread(workers, [](const std::stop_token& stop) {
       wait_for_stop(stop);
       return std::string("finished");
     });
@@ -91,6 +91,6 @@ TEST_CASE("the loop turns while work blocks") {
   std::promise<void> go_on;
   asio::post(loop, [&] { asio::post(loop, [&] { go_on.set_value(); }); });
   auto task =
-      on_worker(pool, [done = go_on.get_future().share()](const std::stop_token&) { done.wait(); });
+      on_thread(pool, [done = go_on.get_future().share()](const std::stop_token&) { done.wait(); });
   test::run_task(loop, std::move(task));
 }

@@ -78,7 +78,7 @@ class SourceFactory {
   // Builds the environment of a blueprint if it is not there yet; `on_progress` gets the log of
   // that, line by line. `mounts`: the blueprint's files, for an engine that sees other paths than
   // this process.
-  virtual Task<std::unique_ptr<SandboxSource>> open(std::string sandbox,
+  virtual Task<std::unique_ptr<SandboxSource>> open(std::string blueprint,
                                                     std::vector<blueprint::Mount> mounts,
                                                     OnProgress on_progress) = 0;
 

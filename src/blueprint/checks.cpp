@@ -43,7 +43,7 @@ void check_ports(Problems& problems, const std::string& field,
     check_range(problems, element_of(field, index), ports[index], 1, 65'535);
 }
 
-void check_sandbox_name(Problems& problems, const std::string& field, std::string_view name) {
+void check_blueprint_name(Problems& problems, const std::string& field, std::string_view name) {
   if (name.empty()) {
     problems.push_back({field, "is missing; every sandbox needs a name"});
     return;

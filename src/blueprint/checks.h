@@ -18,7 +18,7 @@ void check_ports(Problems& problems, const std::string& field,
                  const std::vector<std::int64_t>& ports);
 
 // `[a-z0-9][a-z0-9_.-]{0,62}`: fits into an image's tag, a host name and a path.
-void check_sandbox_name(Problems& problems, const std::string& field, std::string_view name);
+void check_blueprint_name(Problems& problems, const std::string& field, std::string_view name);
 
 void check_requirements(Problems& problems, std::string_view field,
                         const std::vector<std::string>& requirements);

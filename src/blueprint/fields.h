@@ -61,7 +61,7 @@ void for_each_field(Self& config, Visit&& visit) {
 template <MaybeConst<ToolConfig> Self, typename Visit>
 void for_each_field(Self& tool, Visit&& visit) {
   visit("name", tool.name);
-  visit("sandboxes", tool.sandboxes);
+  visit("blueprints", tool.blueprints);
   visit("packages", tool.packages);
   visit("secrets", tool.secrets);
 }

@@ -88,7 +88,7 @@ void check_resources(Problems& problems, const std::vector<FileResource>& resour
 
 Problems problems_of(const SandboxConfig& config) {
   Problems problems;
-  check_sandbox_name(problems, "name", config.name);
+  check_blueprint_name(problems, "name", config.name);
   check_python_version(problems, config.python_version);
   check_requirements(problems, "dependencies", config.dependencies);
   check_preload(problems, config.preload);

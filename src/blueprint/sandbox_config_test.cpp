@@ -192,12 +192,12 @@ TEST_CASE("tools need a Python name, a sandbox and requirements that parse") {
     for (const Problem& problem : problems_of(tool)) names.push_back(problem.field);
     return names;
   };
-  CHECK(fields({.name = "web_search", .sandboxes = {"default"}, .packages = {"httpx"}}).empty());
-  CHECK(fields({.name = "import", .sandboxes = {"default"}}) == std::vector<std::string>{"name"});
-  CHECK(fields({.name = "a-b", .sandboxes = {"default"}}) == std::vector<std::string>{"name"});
-  CHECK(fields({.name = "../x", .sandboxes = {"Q"}, .packages = {"-r x"}, .secrets = {"PATH"}}) ==
-        std::vector<std::string>{"name", "sandboxes[0]", "packages[0]", "secrets[0]"});
-  CHECK(fields({}) == std::vector<std::string>{"name", "sandboxes"});
+  CHECK(fields({.name = "web_search", .blueprints = {"default"}, .packages = {"httpx"}}).empty());
+  CHECK(fields({.name = "import", .blueprints = {"default"}}) == std::vector<std::string>{"name"});
+  CHECK(fields({.name = "a-b", .blueprints = {"default"}}) == std::vector<std::string>{"name"});
+  CHECK(fields({.name = "../x", .blueprints = {"Q"}, .packages = {"-r x"}, .secrets = {"PATH"}}) ==
+        std::vector<std::string>{"name", "blueprints[0]", "packages[0]", "secrets[0]"});
+  CHECK(fields({}) == std::vector<std::string>{"name", "blueprints"});
 }
 
 TEST_CASE("a mount inside of another is refused, and one in a place of the runtime") {

@@ -22,12 +22,12 @@ void check_name(Problems& problems, const std::string& name) {
 Problems problems_of(const ToolConfig& tool) {
   Problems problems;
   check_name(problems, tool.name);
-  if (tool.sandboxes.empty())
+  if (tool.blueprints.empty())
     problems.push_back(
-        {"sandboxes", "is empty; name the sandboxes whose scripts may call the tool"});
-  for (std::size_t index = 0; index < tool.sandboxes.size(); ++index)
-    check_sandbox_name(problems, element_of("sandboxes", index), tool.sandboxes[index]);
-  check_no_duplicates(problems, "sandboxes", tool.sandboxes);
+        {"blueprints", "is empty; name the blueprints whose scripts may call the tool"});
+  for (std::size_t index = 0; index < tool.blueprints.size(); ++index)
+    check_blueprint_name(problems, element_of("blueprints", index), tool.blueprints[index]);
+  check_no_duplicates(problems, "blueprints", tool.blueprints);
   check_requirements(problems, "packages", tool.packages);
   check_secret_names(problems, "secrets", tool.secrets);
   return problems;

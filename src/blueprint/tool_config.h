@@ -9,10 +9,10 @@
 namespace hearth::blueprint {
 
 struct ToolConfig {
-  std::string name{};                    // a Python identifier: it becomes /tools/<name>.py
-  std::vector<std::string> sandboxes{};  // where scripts may call it
-  std::vector<std::string> packages{};   // PEP 508 requirements, installed in those sandboxes
-  std::vector<std::string> secrets{};    // names only
+  std::string name{};                     // a Python identifier: it becomes /tools/<name>.py
+  std::vector<std::string> blueprints{};  // where scripts may call it
+  std::vector<std::string> packages{};    // PEP 508 requirements, installed in those sandboxes
+  std::vector<std::string> secrets{};     // names only
   bool operator==(const ToolConfig&) const = default;
 };
 

@@ -154,7 +154,7 @@ class ImageBuild {
 
   [[noreturn]] void fail(const std::string& why) const {
     throw BuildError(
-        "build the image of sandbox " + blueprint::in_quotes(plan_.sandbox) + ": " + why,
+        "build the image of blueprint " + blueprint::in_quotes(plan_.blueprint) + ": " + why,
         log_.text());
   }
 

@@ -35,7 +35,7 @@ class Serving {
 
 struct Fixture {
   Fixture() {
-    plan.sandbox = "box";
+    plan.blueprint = "box";
     plan.checksum = "abc";
     plan.python_version = "3.11";
     for (auto* program : {&options.programs.init, &options.programs.harness}) {

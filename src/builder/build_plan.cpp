@@ -4,22 +4,22 @@
 
 namespace hearth::builder {
 
-BuildPlan plan_of(const registry::ToolRegistry& registry, std::string sandbox) {
-  const blueprint::SandboxConfig& config = registry.sandbox(sandbox);
-  BuildPlan plan{.checksum = registry.sandbox_checksum(sandbox),
+BuildPlan plan_of(const registry::ToolRegistry& registry, std::string blueprint_name) {
+  const blueprint::SandboxConfig& config = registry.blueprint(blueprint_name);
+  BuildPlan plan{.checksum = registry.blueprint_checksum(blueprint_name),
                  .python_version = config.python_version,
-                 .packages = registry.packages_of(sandbox),
+                 .packages = registry.packages_of(blueprint_name),
                  .preload = config.preload};
-  for (const registry::Tool* tool : registry.tools_of(sandbox))
+  for (const registry::Tool* tool : registry.tools_of(blueprint_name))
     plan.tools.push_back({tool->config.name, tool->source});
-  plan.sandbox = std::move(sandbox);
+  plan.blueprint = std::move(blueprint_name);
   return plan;
 }
 
-std::string environment_checksum(const registry::ToolRegistry& registry, const std::string& sandbox,
-                                 const PipOptions& options) {
-  std::string checksum = registry.sandbox_checksum(sandbox);
-  if (registry.packages_of(sandbox).empty()) return checksum;
+std::string environment_checksum(const registry::ToolRegistry& registry,
+                                 const std::string& blueprint_name, const PipOptions& options) {
+  std::string checksum = registry.blueprint_checksum(blueprint_name);
+  if (registry.packages_of(blueprint_name).empty()) return checksum;
   registry::Digest digest;
   digest.add(checksum);
   add_sources(digest, options);

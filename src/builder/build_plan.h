@@ -15,7 +15,7 @@ struct BuildPlan {
     std::string name{};
     std::string source{};
   };
-  std::string sandbox{};
+  std::string blueprint{};
   std::string checksum{};
   std::string python_version{};
   std::vector<std::string> packages{};
@@ -23,11 +23,11 @@ struct BuildPlan {
   std::vector<std::string> preload{};
 };
 
-// Throws UnknownSandbox.
-BuildPlan plan_of(const registry::ToolRegistry& registry, std::string sandbox);
+// Throws UnknownBlueprint.
+BuildPlan plan_of(const registry::ToolRegistry& registry, std::string blueprint_name);
 
 // The checksum of an environment on this machine: with packages, also of where they come from.
-std::string environment_checksum(const registry::ToolRegistry& registry, const std::string& sandbox,
-                                 const PipOptions& options);
+std::string environment_checksum(const registry::ToolRegistry& registry,
+                                 const std::string& blueprint_name, const PipOptions& options);
 
 }  // namespace hearth::builder

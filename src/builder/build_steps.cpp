@@ -160,7 +160,7 @@ class BuildSteps {
 
   [[noreturn]] void fail(const std::string& why) const {
     throw BuildError(
-        "build the environment of sandbox " + blueprint::in_quotes(plan_.sandbox) + ": " + why,
+        "build the environment of blueprint " + blueprint::in_quotes(plan_.blueprint) + ": " + why,
         log_.text());
   }
 

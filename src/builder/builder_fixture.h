@@ -35,12 +35,13 @@ struct Fixture {
   }
 
   void add_sandbox(std::vector<std::string> packages, const std::string& name = "box") {
-    registry.register_sandbox(
+    registry.register_blueprint(
         {.name = name, .python_version = python, .dependencies = std::move(packages)});
   }
-  void add_tool(const std::string& name, std::string source, const std::string& sandbox = "box") {
+  void add_tool(const std::string& name, std::string source,
+                const std::string& blueprint_name = "box") {
     registry.register_tool(
-        {.config = {.name = name, .sandboxes = {sandbox}}, .source = std::move(source)});
+        {.config = {.name = name, .blueprints = {blueprint_name}}, .source = std::move(source)});
   }
 
   // By a new builder, as after a restart.

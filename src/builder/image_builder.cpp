@@ -31,7 +31,7 @@ Task<std::string> ImageBuilder::ensure_sandbox(std::string name, OnProgress on_l
                                            const std::stop_token& stop, const auto& report) {
     return build_image(plan, options, engine, stop, report);
   };
-  co_return co_await builds_.run(plan.sandbox + ':' + plan.checksum, std::move(build),
+  co_return co_await builds_.run(plan.blueprint + ':' + plan.checksum, std::move(build),
                                  std::move(on_line));
 }
 
@@ -45,8 +45,8 @@ Task<std::set<std::string>> ImageBuilder::images_in_use() {
 
 Task<std::vector<Built>> ImageBuilder::list() {
   std::set<std::string> wanted;
-  for (const std::string& name : registry_.sandbox_names())
-    wanted.insert(options_.prefix + name + ':' + registry_.sandbox_checksum(name));
+  for (const std::string& name : registry_.blueprint_names())
+    wanted.insert(options_.prefix + name + ':' + registry_.blueprint_checksum(name));
   const std::set<std::string> in_use = co_await images_in_use();
   const std::string filter =
       docker::url_encode(json::serialize(json::object{{"label", json::array{image_recipe_label}}}));
@@ -57,7 +57,7 @@ Task<std::vector<Built>> ImageBuilder::list() {
   if (list == nullptr) co_return images;
   for (const json::value& one : *list) {
     Built built;
-    built.sandbox = text_at(one, {"Labels", image_sandbox_label});
+    built.blueprint = text_at(one, {"Labels", image_blueprint_label});
     built.checksum = text_at(one, {"Labels", image_checksum_label});
     built.size_bytes = number_at(one, {"Size"});
     built.created = static_cast<std::int64_t>(number_at(one, {"Created"}));

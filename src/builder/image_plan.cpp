@@ -85,8 +85,8 @@ PipOptions pip_inside(const PipOptions& options) {
 
 std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
                            const std::string& base, const std::string& stage) {
-  std::string text = "FROM " + base + " AS packages\n" + label(image_sandbox_label, plan.sandbox) +
-                     label(image_stage_label, stage);
+  std::string text = "FROM " + base + " AS packages\n" +
+                     label(image_blueprint_label, plan.blueprint) + label(image_stage_label, stage);
   // What is installed may bring code that runs: as a user who owns nothing but the result.
   const std::string user = build_user;
   text += "USER root\nCOPY --chown=" + user + " build /build\nRUN mkdir /packages && chown " +
@@ -118,7 +118,7 @@ std::string dockerfile_of(const BuildPlan& plan, const ImageOptions& options,
     text += "COPY --from=packages --chown=0:0 /packages /hearth/packages\n";
   text += "COPY hearth /hearth\nCOPY tools /tools\n";
   text += std::string("RUN set -e; ") + remove_risky + "; \\\n" + add_user_commands() + '\n';
-  text += label(image_sandbox_label, plan.sandbox);
+  text += label(image_blueprint_label, plan.blueprint);
   text += label(image_checksum_label, plan.checksum);
   if (!recipe.empty()) text += label(image_recipe_label, recipe);
   text += "USER sandbox\nWORKDIR /workspace\nENTRYPOINT " +
@@ -163,7 +163,7 @@ ImagePlan plan_image(const BuildPlan& plan, const ImageOptions& options) {
     recipe.add(tool.source);
   }
   ImagePlan image;
-  image.tag = options.prefix + plan.sandbox + ':' + plan.checksum;
+  image.tag = options.prefix + plan.blueprint + ':' + plan.checksum;
   image.recipe = recipe.finish();
   image.stage = stage_until(std::chrono::system_clock::now() + options.build_timeout);
   image.dockerfile = dockerfile_of(plan, options, image.stage, image.recipe);

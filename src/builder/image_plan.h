@@ -12,7 +12,7 @@
 namespace hearth::builder {
 
 // Where the labels of images are read again.
-inline constexpr const char* image_sandbox_label = "hearth.image.sandbox";
+inline constexpr const char* image_blueprint_label = "hearth.image.blueprint";
 inline constexpr const char* image_checksum_label = "hearth.image.checksum";
 inline constexpr const char* image_recipe_label = "hearth.image.recipe";
 inline constexpr const char* image_stage_label = "hearth.image.stage";

@@ -12,18 +12,18 @@ NativeBuilder::NativeBuilder(asio::any_io_executor loop, const registry::ToolReg
 
 Task<Environment> NativeBuilder::ensure_environment(std::string name, OnProgress on_line) {
   BuildPlan plan = plan_of(registry_, std::move(name));
-  plan.checksum = environment_checksum(registry_, plan.sandbox, options_.pip);
+  plan.checksum = environment_checksum(registry_, plan.blueprint, options_.pip);
   // Before the look: what is found must stay.
   if (!in_use_.contains(plan.checksum)) {
     auto use = [&plan, this](const std::stop_token& stop) {
       return use_environment(options_, plan.checksum, stop);
     };
-    std::optional<os::FileLock> lock = co_await on_worker(looks_, std::move(use));
+    std::optional<os::FileLock> lock = co_await on_thread(looks_, std::move(use));
     if (!lock) throw BuildStopped();
     in_use_.emplace(plan.checksum, std::move(*lock));
   }
   auto look = [&plan, this](const std::stop_token&) { return find_environment(plan, options_); };
-  std::optional<Environment> found = co_await on_worker(looks_, std::move(look));
+  std::optional<Environment> found = co_await on_thread(looks_, std::move(look));
   if (found) co_return std::move(*found);
 
   // Copies: the build may outlive this caller.
@@ -43,7 +43,7 @@ Task<std::string> NativeBuilder::ensure_sandbox(std::string name, OnProgress on_
 
 std::set<std::string> NativeBuilder::wanted() const {
   std::set<std::string> checksums;
-  for (const std::string& name : registry_.sandbox_names())
+  for (const std::string& name : registry_.blueprint_names())
     checksums.insert(environment_checksum(registry_, name, options_.pip));
   return checksums;
 }
@@ -52,14 +52,14 @@ Task<std::vector<Built>> NativeBuilder::list() {
   auto look = [this, checksums = wanted()](const std::stop_token&) {
     return list_environments(options_, checksums);
   };
-  co_return co_await on_worker(looks_, std::move(look));
+  co_return co_await on_thread(looks_, std::move(look));
 }
 
 Task<std::vector<std::string>> NativeBuilder::prune() {
   auto clear = [this, checksums = wanted()](const std::stop_token&) {
     return prune_environments(options_, checksums);
   };
-  co_return co_await on_worker(looks_, std::move(clear));
+  co_return co_await on_thread(looks_, std::move(clear));
 }
 
 }  // namespace hearth::builder

@@ -28,8 +28,8 @@ class NativeBuilder : public SandboxBuilder {
   NativeBuilder(asio::any_io_executor loop, const registry::ToolRegistry& registry,
                 const NativeBuilderOptions& options);
 
-  // UnknownSandbox, PythonNotFound, BuildError with the log, OsError with a path. A caller that is
-  // cancelled leaves the build to others that wait for it; without any, it is killed.
+  // UnknownBlueprint, PythonNotFound, BuildError with the log, OsError with a path. A caller that
+  // is cancelled leaves the build to others that wait for it; without any, it is killed.
   Task<Environment> ensure_environment(std::string name, OnProgress on_line = {});
 
   // The directory of the environment.

@@ -122,7 +122,7 @@ TEST_CASE("without packages there is no pip, and no need of an index") {
 
 TEST_CASE("C24: a version of Python that is missing is an error that lists those there are") {
   Fixture fixture;
-  fixture.registry.register_sandbox({.name = "box", .python_version = "3.99"});
+  fixture.registry.register_blueprint({.name = "box", .python_version = "3.99"});
   try {
     fixture.ensure();
     FAIL("found");
@@ -134,7 +134,7 @@ TEST_CASE("C24: a version of Python that is missing is an error that lists those
 
 TEST_CASE("B15: a sandbox that is not registered is an error") {
   Fixture fixture;
-  CHECK_THROWS_AS(fixture.ensure("other"), registry::UnknownSandbox);
+  CHECK_THROWS_AS(fixture.ensure("other"), registry::UnknownBlueprint);
 }
 
 TEST_CASE("another source of a tool is another environment, and the older one stays") {

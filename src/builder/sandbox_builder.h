@@ -12,8 +12,8 @@ namespace hearth::builder {
 
 // One version of a blueprint's environment.
 struct Built {
-  std::string name{};     // an image's tag, a directory
-  std::string sandbox{};  // the blueprint it was built for; empty where several may share it
+  std::string name{};       // an image's tag, a directory
+  std::string blueprint{};  // the blueprint it was built for; empty where several may share it
   std::string checksum{};
   std::uint64_t size_bytes = 0;
   std::int64_t created = 0;  // seconds since 1970
@@ -28,7 +28,7 @@ class SandboxBuilder {
 
   virtual ~SandboxBuilder() = default;
 
-  // Its name, built if it is missing or stale: once, however many ask. UnknownSandbox, BuildError
+  // Its name, built if it is missing or stale: once, however many ask. UnknownBlueprint, BuildError
   // with the log, and what the place where it is kept says when it cannot be used. A caller that is
   // cancelled leaves the build to others that wait for it; without any, it is ended.
   virtual Task<std::string> ensure_sandbox(std::string name, OnProgress on_line) = 0;

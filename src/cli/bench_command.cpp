@@ -45,19 +45,19 @@ struct BenchOptions {
   bool as_json = false;
 };
 
-RunPlan plan_for(const BenchOptions& options, const settings::Environment& environment) {
+RunPlan plan_for(const BenchOptions& options, const settings::Env& environment) {
   RunPlan plan = make_run_plan(options.run, environment, python_versions(options.run));
   if (!options.pool_size) return plan;
   // The same blueprint with another pool.
-  blueprint::SandboxConfig config = plan.registry.sandbox(plan.sandbox);
+  blueprint::SandboxConfig config = plan.registry.blueprint(plan.blueprint);
   config.pool_size = *options.pool_size;
   std::vector<registry::Tool> tools;
-  for (const registry::Tool* tool : plan.registry.tools_of(plan.sandbox)) {
+  for (const registry::Tool* tool : plan.registry.tools_of(plan.blueprint)) {
     tools.push_back(*tool);
-    tools.back().config.sandboxes = {plan.sandbox};
+    tools.back().config.blueprints = {plan.blueprint};
   }
   registry::ToolRegistry changed;
-  changed.register_sandbox(std::move(config));
+  changed.register_blueprint(std::move(config));
   changed.register_tools(std::move(tools));
   plan.registry = std::move(changed);
   return plan;
@@ -80,14 +80,14 @@ Task<> stop_on_signal(Load& load, bool& was_stopped) {
 }
 
 Task<LoadResult> measure(pool::SandboxPool& pool, const BenchOptions& options,
-                         const std::string& sandbox, bool& was_stopped) {
+                         const std::string& blueprint, bool& was_stopped) {
   const bool is_watched = ::isatty(STDERR_FILENO) == 1 && !options.as_json;
   pool::SandboxPool::OnProgress on_build_line;
   if (is_watched)
     on_build_line = [](const std::string&, const std::string& line) { std::cerr << line << '\n'; };
-  co_await pool.startup({sandbox}, on_build_line);
+  co_await pool.startup({blueprint}, on_build_line);
   LoadOptions wanted = options.load;
-  wanted.sandbox = sandbox;
+  wanted.blueprint = blueprint;
   Load load(pool, wanted);
   TaskGroup beside(co_await asio::this_coro::executor);
   beside.start("stop on a signal", stop_on_signal(load, was_stopped));
@@ -105,9 +105,9 @@ struct Outcome {
 };
 
 Task<> measure_and_close(pool::SandboxPool& pool, const BenchOptions& options,
-                         const std::string& sandbox, asio::io_context& loop, Outcome& outcome) {
+                         const std::string& blueprint, asio::io_context& loop, Outcome& outcome) {
   try {
-    outcome.result = co_await measure(pool, options, sandbox, outcome.was_stopped);
+    outcome.result = co_await measure(pool, options, blueprint, outcome.was_stopped);
   } catch (...) {
     outcome.failure = std::current_exception();
   }
@@ -115,7 +115,7 @@ Task<> measure_and_close(pool::SandboxPool& pool, const BenchOptions& options,
   loop.stop();
 }
 
-int bench(const BenchOptions& options, const settings::Environment& environment) {
+int bench(const BenchOptions& options, const settings::Env& environment) {
   allow_many_descriptors();
   log::configure(log::Level::error, log::Format::text);
   const RunPlan plan = plan_for(options, environment);
@@ -130,7 +130,7 @@ int bench(const BenchOptions& options, const settings::Environment& environment)
       options.max_overflow.value_or(static_cast<std::size_t>(plan.settings.pool.max_overflow));
   pool::SandboxPool pool(loop.get_executor(), plan.registry, *backend.sources, pool_options);
   Outcome outcome;
-  asio::co_spawn(loop, measure_and_close(pool, options, plan.sandbox, loop, outcome),
+  asio::co_spawn(loop, measure_and_close(pool, options, plan.blueprint, loop, outcome),
                  [](const std::exception_ptr& failure) {
                    if (failure) std::rethrow_exception(failure);
                  });
@@ -142,14 +142,15 @@ int bench(const BenchOptions& options, const settings::Environment& environment)
 }
 
 int bench_or_complain(const BenchOptions& options) try {
-  return bench(options, settings::current_environment());
+  return bench(options, settings::current_env());
 } catch (...) {
   return complain_about_current_exception();
 }
 
 void add_options(CLI::App& command, BenchOptions& options) {
   command.add_option("-c,--config", options.config, "The configuration")->type_name("FILE");
-  command.add_option("-s,--sandbox", options.run.sandbox, "Which blueprint of the configuration")
+  command
+      .add_option("-b,--blueprint", options.run.blueprint, "Which blueprint of the configuration")
       ->type_name("NAME");
   command.add_option("--script", options.script_file, "What each turn runs; - is standard input")
       ->type_name("FILE");
@@ -175,7 +176,7 @@ void add_options(CLI::App& command, BenchOptions& options) {
       ->check(CLI::Range(0, 100'000));
   command
       .add_option("--max-uses", options.max_uses,
-                  "Leases of one sandbox, all of one owner (default: 1, of containers 50)")
+                  "Leases of one blueprint, all of one owner (default: 1, of containers 50)")
       ->check(CLI::Range(1, 1'000'000'000));
   add_backend_option(command, options.run);
   command.add_flag("--json", options.as_json, "One line for programs; times in microseconds");

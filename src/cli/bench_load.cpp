@@ -27,7 +27,7 @@ double LoadResult::per_second() const {
   return elapsed.count() > 0 ? static_cast<double>(finished) / seconds(elapsed) : 0;
 }
 
-std::uint64_t LoadResult::on_path(pool::CheckoutPath path) const {
+std::uint64_t LoadResult::on_path(pool::CheckoutKind path) const {
   const auto index = static_cast<std::size_t>(path);
   return after.checkouts[index] - before.checkouts[index];
 }
@@ -67,7 +67,7 @@ Task<> Load::one_turn() {
   try {
     pool::CheckoutOptions wanted;
     wanted.owner = "bench";  // of all clients: a sandbox without a named owner has one lease
-    lease = co_await pool_.checkout(options_.sandbox, std::move(wanted));
+    lease = co_await pool_.checkout(options_.blueprint, std::move(wanted));
   } catch (const Error& error) {
     ++result_.refused;
     result_.refusal = error.what();

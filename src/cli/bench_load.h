@@ -15,7 +15,7 @@
 namespace hearth::cli {
 
 struct LoadOptions {
-  std::string sandbox{};
+  std::string blueprint{};
   std::string script{};
   std::size_t clients = 8;
   std::uint64_t turns = 1000;                           // of all clients together
@@ -36,7 +36,7 @@ struct LoadResult {
 
   double per_second() const;
   // Of this load alone.
-  std::uint64_t on_path(pool::CheckoutPath path) const;
+  std::uint64_t on_path(pool::CheckoutKind path) const;
 };
 
 class Load {
@@ -54,7 +54,7 @@ class Load {
   Task<> client();
   Task<> one_turn();
   bool is_over() const;
-  pool::FleetStats stats() const { return pool_.stats().sandboxes.at(options_.sandbox); }
+  pool::FleetStats stats() const { return pool_.stats().blueprints.at(options_.blueprint); }
 
   pool::SandboxPool& pool_;
   LoadOptions options_;

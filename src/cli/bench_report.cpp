@@ -10,12 +10,12 @@ namespace hearth::cli {
 namespace {
 
 namespace json = boost::json;
-using pool::CheckoutPath;
+using pool::CheckoutKind;
 using pool::LatencyHistogram;
 
 constexpr std::array<std::pair<const char*, double>, 5> shares{
     {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1.0}}};
-constexpr std::array paths{CheckoutPath::warm, CheckoutPath::overflow, CheckoutPath::blocked};
+constexpr std::array paths{CheckoutKind::warm, CheckoutKind::overflow, CheckoutKind::blocked};
 
 std::string readable(std::chrono::nanoseconds duration) {
   const auto nanoseconds = static_cast<double>(duration.count());
@@ -52,7 +52,7 @@ std::string bench_table(const LoadResult& result) {
   text += '\n' + row("checkout", result.checkouts) + row("whole turn", result.turns) +
           row("spawn", result.after.spawns) + '\n';
   text += "  checkouts ";
-  for (const CheckoutPath path : paths)
+  for (const CheckoutKind path : paths)
     text += fmt::format("  {} {:.1f}%", pool::name_of(path),
                         percent(result.on_path(path), result.finished));
   text += "\n  verdicts  ";
@@ -78,7 +78,7 @@ std::string bench_json(const LoadResult& result) {
   object["turn_us"] = object_of(result.turns);
   object["spawn_us"] = object_of(result.after.spawns);
   json::object& by_path = object["checkouts"].emplace_object();
-  for (const CheckoutPath path : paths) by_path[pool::name_of(path)] = result.on_path(path);
+  for (const CheckoutKind path : paths) by_path[pool::name_of(path)] = result.on_path(path);
   json::object& verdicts = object["verdicts"].emplace_object();
   for (const auto& [name, count] : result.verdicts) verdicts[name] = count;
   object["spawned"] = result.after.spawned - result.before.spawned;

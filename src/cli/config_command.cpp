@@ -47,10 +47,10 @@ std::map<std::string, std::string> comments_for(const LoadedSettings& loaded,
                                                 const registry::ToolRegistry& tools) {
   std::map<std::string, std::string> comments;
   for (const auto& [key, origin] : loaded.origins) comments[key] = "from " + origin;
-  for (std::size_t index = 0; index < loaded.settings.sandboxes.size(); ++index) {
-    const std::string& name = loaded.settings.sandboxes[index].name;
-    comments[blueprint::element_of("sandbox", index)] =
-        "environment " + tools.sandbox_checksum(name);
+  for (std::size_t index = 0; index < loaded.settings.blueprints.size(); ++index) {
+    const std::string& name = loaded.settings.blueprints[index].name;
+    comments[blueprint::element_of("blueprint", index)] =
+        "environment " + tools.blueprint_checksum(name);
   }
   return comments;
 }
@@ -62,8 +62,8 @@ std::string as_toml(const LoadedSettings& loaded, const registry::ToolRegistry& 
 
 std::string as_json(const LoadedSettings& loaded, const registry::ToolRegistry& tools) {
   json::object environments;
-  for (const std::string& name : tools.sandbox_names())
-    environments.emplace(name, tools.sandbox_checksum(name));
+  for (const std::string& name : tools.blueprint_names())
+    environments.emplace(name, tools.blueprint_checksum(name));
   json::object overridden;
   for (const auto& [key, origin] : loaded.origins) overridden.emplace(key, origin);
   return blueprint::print_json(json::object{{"file", loaded.file},
@@ -82,8 +82,8 @@ settings::CommandLineSetting parse_setting(const std::string& text) {
 
 }  // namespace
 
-int check_config(const ConfigCheck& check, const settings::Environment& environment,
-                 std::ostream& out, std::ostream& errors) {
+int check_config(const ConfigCheck& check, const settings::Env& environment, std::ostream& out,
+                 std::ostream& errors) {
   try {
     const auto file = settings::find_settings_file(check.file, environment);
     const LoadedSettings loaded =
@@ -127,7 +127,7 @@ void add_config_command(CLI::App& app, int& result) {
       ->allow_extra_args(false);
   command->add_flag("--json", arguments->as_json, "Print JSON instead of TOML");
   command->callback([arguments, &result] {
-    const settings::Environment environment = settings::current_environment();
+    const settings::Env environment = settings::current_env();
     ConfigCheck check{.as_json = arguments->as_json,
                       .with_colours = wants_colours(STDERR_FILENO, environment)};
     if (!arguments->file.empty()) check.file = arguments->file;

@@ -36,7 +36,7 @@ struct Outcome {
   std::string errors;
 };
 
-Outcome run(const ConfigCheck& check, const settings::Environment& environment = {}) {
+Outcome run(const ConfigCheck& check, const settings::Env& environment = {}) {
   std::ostringstream out;
   std::ostringstream errors;
   const int code = check_config(check, environment, out, errors);
@@ -47,12 +47,12 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-const char* const small_config = R"([[sandbox]]
+const char* const small_config = R"([[blueprint]]
 name = "default"
 [[tool]]
 name = "greet"
 file = "greet.py"
-sandboxes = ["default"]
+blueprints = ["default"]
 )";
 
 }  // namespace
@@ -66,7 +66,7 @@ TEST_CASE("config check prints the effective configuration with the checksum of 
   CHECK(contains(outcome.out, "memory_mb = 256\n"));
   const std::size_t at = outcome.out.find("# environment ");
   REQUIRE(at != std::string::npos);
-  CHECK(outcome.out.find("\n[[sandbox]]", at) == at + 14 + 64);
+  CHECK(outcome.out.find("\n[[blueprint]]", at) == at + 14 + 64);
 }
 
 TEST_CASE("config check names the origin of what was overridden") {
@@ -109,7 +109,7 @@ TEST_CASE("config check finds tools that are missing or do not compile") {
   const auto broken = folder.write("greet.py", "x = 1\ndef greet(:\n");
   const auto file = folder.write("h.toml", std::string(small_config) +
                                                "[[tool]]\nname = 'gone'\nfile = 'gone.py'\n"
-                                               "sandboxes = ['default']\n");
+                                               "blueprints = ['default']\n");
   const Outcome outcome = run({.file = file});
   CHECK(outcome.exit_code == exit_code::invalid_input);
   CHECK(contains(outcome.errors, broken.string() +
@@ -126,7 +126,7 @@ TEST_CASE("config check says when there is nothing to check") {
 
 TEST_CASE("C26: config check shows no secret, valid or not") {
   const Folder folder;
-  const settings::Environment environment = {{"SOURCE", "hunter2"}};
+  const settings::Env environment = {{"SOURCE", "hunter2"}};
   const Outcome good =
       run({.file = folder.write("a.toml", "[secrets]\nKEY = { env = 'SOURCE' }\n")}, environment);
   CHECK(contains(good.out, "KEY = { env = \"SOURCE\" }\n"));

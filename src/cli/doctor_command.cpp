@@ -4,7 +4,7 @@
 #include "channel/sandbox_channel.h"
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
-#include "docker/docker_host.h"
+#include "docker/docker_engine.h"
 #include "execution/script_executor.h"
 #include "native/native_source.h"
 #include "settings/load.h"
@@ -62,7 +62,7 @@ Task<std::string> describe_engine(docker::EngineAddress address) {
 }
 
 // Empty where no configuration says so.
-std::string configured_engine(const settings::Environment& environment) {
+std::string configured_engine(const settings::Env& environment) {
   try {
     const settings::SettingsFile file = settings::find_settings_file({}, environment);
     return settings::load_settings(settings::read_settings_input(file, environment, {}))
@@ -74,7 +74,7 @@ std::string configured_engine(const settings::Environment& environment) {
 
 // Docker is for those who want it; without it nothing is missing.
 Finding docker_finding() try {
-  const settings::Environment environment = settings::current_environment();
+  const settings::Env environment = settings::current_env();
   const docker::EngineAddress address =
       docker::choose_engine_address(configured_engine(environment), environment);
   asio::io_context loop(1);
@@ -89,12 +89,12 @@ Task<std::string> try_sandbox(asio::io_context& loop) {
   std::string problem;
   std::unique_ptr<native::NativeSource> source;
   try {
-    native::NativeHostOptions options;
+    native::NativeMachineOptions options;
     options.allow_degraded = true;  // what is missing is said already
-    native::Environment environment;
+    native::ZygoteContent environment;
     environment.python = builder::find_python("3", builder::usual_python_directories()).executable;
     source = std::make_unique<native::NativeSource>(loop.get_executor(),
-                                                    native::open_native_host(options),
+                                                    native::open_native_machine(options),
                                                     blueprint::SandboxConfig{}, environment);
     const std::unique_ptr<backend::Sandbox> sandbox = co_await source->spawn();
     execution::ScriptExecutor executor(sandbox->channel(),
@@ -169,9 +169,8 @@ void add_doctor_command(CLI::App& app, int& result) {
   CLI::App* command =
       app.add_subcommand("doctor", "Say whether sandboxes will start here, and how to mend it");
   command->footer(doctor_details);
-  command->callback([&result] {
-    result = examine(wants_colours(STDOUT_FILENO, settings::current_environment()));
-  });
+  command->callback(
+      [&result] { result = examine(wants_colours(STDOUT_FILENO, settings::current_env())); });
 }
 
 }  // namespace hearth::cli

@@ -62,7 +62,7 @@ std::string images_json(const std::vector<builder::Built>& images) {
   std::string lines;
   for (const builder::Built& image : images)
     lines += json::serialize(json::object{{"name", image.name},
-                                          {"sandbox", image.sandbox},
+                                          {"blueprint", image.blueprint},
                                           {"checksum", image.checksum},
                                           {"size_bytes", image.size_bytes},
                                           {"created", image.created},
@@ -83,7 +83,7 @@ Task<> show_list(builder::SandboxBuilder& builder, const ImageOptions& options) 
 
 Task<> build(builder::SandboxBuilder& builder, const RunPlan& plan, const ImageOptions& options) {
   const std::vector<std::string> names =
-      options.names.empty() ? plan.registry.sandbox_names() : options.names;
+      options.names.empty() ? plan.registry.blueprint_names() : options.names;
   for (const std::string& name : names) {
     builder::SandboxBuilder::OnProgress on_line;
     if (!options.is_quiet) on_line = [](const std::string& line) { std::cerr << line << '\n'; };
@@ -98,10 +98,10 @@ Task<> prune(builder::SandboxBuilder& builder) {
 using Work = std::function<Task<>(builder::SandboxBuilder&, const RunPlan&)>;
 
 int work(const ImageOptions& options, const Work& what) try {
-  const settings::Environment environment = settings::current_environment();
+  const settings::Env environment = settings::current_env();
   RunOptions run = options.run;
   if (!options.config.empty()) run.config = options.config;
-  run.any_sandbox = true;
+  run.any_blueprint = true;
   const RunPlan plan = make_run_plan(run, environment, python_versions(run));
   log::configure(
       plan.settings.log.level == log::Level::info ? log::Level::warning : plan.settings.log.level,

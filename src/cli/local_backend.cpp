@@ -15,14 +15,12 @@ namespace {
 
 constexpr std::size_t most_netrc_bytes = 1 << 20;
 
-docker::EngineAddress engine_address(const RunPlan& plan,
-                                     const settings::Environment& environment) {
+docker::EngineAddress engine_address(const RunPlan& plan, const settings::Env& environment) {
   return docker::choose_engine_address(plan.settings.docker.host, environment);
 }
 
 // Of an engine that is there although native sandboxes are wanted: it is not shown to them.
-std::vector<std::string> engine_socket(const RunPlan& plan,
-                                       const settings::Environment& environment) try {
+std::vector<std::string> engine_socket(const RunPlan& plan, const settings::Env& environment) try {
   return {engine_address(plan, environment).socket};
 } catch (const Error&) {
   return {};  // an engine elsewhere, by ssh say
@@ -30,7 +28,7 @@ std::vector<std::string> engine_socket(const RunPlan& plan,
 
 std::unique_ptr<builder::ImageBuilder> image_builder(const asio::any_io_executor& executor,
                                                      const RunPlan& plan,
-                                                     const settings::Environment& environment) {
+                                                     const settings::Env& environment) {
   const builder::BuildOptions build = builder_options(plan.settings, environment).build;
   builder::ImageOptions options;
   options.prefix = plan.settings.docker.image_prefix;
@@ -48,7 +46,7 @@ std::unique_ptr<builder::ImageBuilder> image_builder(const asio::any_io_executor
 
 std::unique_ptr<builder::NativeBuilder> native_builder(const asio::any_io_executor& executor,
                                                        const RunPlan& plan,
-                                                       const settings::Environment& environment) {
+                                                       const settings::Env& environment) {
   return std::make_unique<builder::NativeBuilder>(executor, plan.registry,
                                                   builder_options(plan.settings, environment));
 }
@@ -61,16 +59,16 @@ bool wants_docker(const RunPlan& plan) {
 
 std::unique_ptr<builder::SandboxBuilder> open_builder(const asio::any_io_executor& executor,
                                                       const RunPlan& plan,
-                                                      const settings::Environment& environment) {
+                                                      const settings::Env& environment) {
   if (wants_docker(plan)) return image_builder(executor, plan, environment);
   return native_builder(executor, plan, environment);
 }
 
 LocalBackend open_backend(const asio::any_io_executor& executor, const RunPlan& plan,
-                          const settings::Environment& environment, bool allow_degraded) {
+                          const settings::Env& environment, bool allow_degraded) {
   if (wants_docker(plan)) {
     auto builder = image_builder(executor, plan, environment);
-    docker::DockerHostOptions options;
+    docker::DockerEngineOptions options;
     options.address = engine_address(plan, environment);
     options.runtime = plan.settings.docker.runtime;
     options.state_dir = state_directory(plan.settings, environment, ::geteuid() == 0);
@@ -78,11 +76,11 @@ LocalBackend open_backend(const asio::any_io_executor& executor, const RunPlan& 
                                                          std::move(options));
     return {std::move(builder), std::move(sources)};
   }
-  native::NativeHostOptions options;
+  native::NativeMachineOptions options;
   options.allow_degraded = allow_degraded || plan.settings.native.allow_degraded;
   if (plan.settings.native.zygote == settings::Zygote::per_sandbox)
     options.zygotes = native::Zygotes::per_sandbox;
-  auto host = native::open_native_host(options);
+  auto host = native::open_native_machine(options);
   auto builder = native_builder(executor, plan, environment);
   auto sources = std::make_unique<pool::NativeSources>(
       executor, plan.registry, *builder, std::move(host), engine_socket(plan, environment));
@@ -92,7 +90,7 @@ LocalBackend open_backend(const asio::any_io_executor& executor, const RunPlan& 
 std::vector<blueprint::Mount> mounts_of(const RunPlan& plan) {
   const pool::HostPathMap map(plan.settings.host_path_map);
   std::vector<blueprint::Mount> mounts;
-  for (const blueprint::FileResource& resource : plan.registry.sandbox(plan.sandbox).resources)
+  for (const blueprint::FileResource& resource : plan.registry.blueprint(plan.blueprint).resources)
     mounts.push_back(blueprint::mount_of(resource, map.resolve(resource.host_path)));
   return mounts;
 }

@@ -20,12 +20,12 @@ struct LocalBackend {
 // Of `plan.settings.pool.backend`. `plan` must outlive it. CannotSandbox for the native one; the
 // Docker engine is asked for later.
 LocalBackend open_backend(const asio::any_io_executor& executor, const RunPlan& plan,
-                          const settings::Environment& environment, bool allow_degraded);
+                          const settings::Env& environment, bool allow_degraded);
 
 // Without anything that is needed to run: for those who only build.
 std::unique_ptr<builder::SandboxBuilder> open_builder(const asio::any_io_executor& executor,
                                                       const RunPlan& plan,
-                                                      const settings::Environment& environment);
+                                                      const settings::Env& environment);
 
 // The blueprint's files, as whoever mounts them sees them.
 std::vector<blueprint::Mount> mounts_of(const RunPlan& plan);

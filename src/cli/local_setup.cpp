@@ -40,7 +40,7 @@ std::string secret_in(const std::filesystem::path& file, const std::string& name
 }  // namespace
 
 builder::NativeBuilderOptions builder_options(const settings::Settings& settings,
-                                              const settings::Environment& environment) {
+                                              const settings::Env& environment) {
   builder::NativeBuilderOptions options;
   options.build.state_dir = state_directory(settings, environment, ::geteuid() == 0);
   options.build.pip.index_url = settings.builder.index_url;
@@ -55,9 +55,9 @@ builder::NativeBuilderOptions builder_options(const settings::Settings& settings
 
 // What has no value is missing, and init says so.
 std::map<std::string, std::string> secret_values(const RunPlan& plan,
-                                                 const settings::Environment& environment) {
-  std::vector<std::string> names = plan.registry.sandbox(plan.sandbox).secrets;
-  for (const registry::Tool* tool : plan.registry.tools_of(plan.sandbox))
+                                                 const settings::Env& environment) {
+  std::vector<std::string> names = plan.registry.blueprint(plan.blueprint).secrets;
+  for (const registry::Tool* tool : plan.registry.tools_of(plan.blueprint))
     names.insert(names.end(), tool->config.secrets.begin(), tool->config.secrets.end());
   std::map<std::string, std::string> values;
   for (const std::string& name : names) {

@@ -15,12 +15,12 @@ class App;
 namespace hearth::cli {
 
 builder::NativeBuilderOptions builder_options(const settings::Settings& settings,
-                                              const settings::Environment& environment);
+                                              const settings::Env& environment);
 
 // Of the secrets a blueprint and its tools name, those that the configuration gives a source or
 // that are in the environment. Throws Error if a secret's file cannot be read or is not trusted.
 std::map<std::string, std::string> secret_values(const RunPlan& plan,
-                                                 const settings::Environment& environment);
+                                                 const settings::Env& environment);
 
 // The versions there are on this machine, the one called python3 first; for containers none, since
 // their Python is not of this machine.

@@ -27,8 +27,8 @@ Diagnostic diagnostic_of(const registry::ToolProblem& problem, std::size_t decla
 
 registry::ToolRegistry register_settings(const settings::LoadedSettings& loaded) {
   registry::ToolRegistry registry;
-  for (const blueprint::SandboxConfig& config : loaded.settings.sandboxes)
-    registry.register_sandbox(config);
+  for (const blueprint::SandboxConfig& config : loaded.settings.blueprints)
+    registry.register_blueprint(config);
 
   std::vector<Diagnostic> diagnostics;
   std::vector<registry::Tool> tools;

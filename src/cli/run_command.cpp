@@ -132,7 +132,7 @@ void rethrow(const std::exception_ptr& failure) {
   if (failure) std::rethrow_exception(failure);
 }
 
-int run(const RunOptions& options, const settings::Environment& environment) {
+int run(const RunOptions& options, const settings::Env& environment) {
   const std::vector<Script> scripts = read_scripts(options.files);
   const RunPlan plan = make_run_plan(options, environment, python_versions(options));
   log::configure(
@@ -161,7 +161,7 @@ int run(const RunOptions& options, const settings::Environment& environment) {
 }
 
 int run_or_complain(const RunOptions& options) try {
-  return run(options, settings::current_environment());
+  return run(options, settings::current_env());
 } catch (...) {
   return complain_about_current_exception();
 }
@@ -179,7 +179,7 @@ void add_options(CLI::App& command, RawOptions& raw) {
   RunOptions& options = raw.options;
   command.add_option("FILE", options.files, "Python scripts; - is standard input")->type_name("");
   command.add_option("-c,--config", raw.config, "The configuration")->type_name("FILE");
-  command.add_option("-s,--sandbox", options.sandbox, "Which blueprint of the configuration")
+  command.add_option("-b,--blueprint", options.blueprint, "Which blueprint of the configuration")
       ->type_name("NAME");
   command.add_option("-t,--timeout", raw.timeout, "Time limit of each script")
       ->type_name("SECONDS");
@@ -217,7 +217,7 @@ RunOptions checked(const RawOptions& raw) {
     if (!options.memory_mb)
       throw CLI::ValidationError("--memory", "expects a size like 512M or 2G, got " + raw.memory);
   }
-  const settings::Environment ours = settings::current_environment();
+  const settings::Env ours = settings::current_env();
   for (const std::string& text : raw.env) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);

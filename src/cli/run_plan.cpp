@@ -16,15 +16,15 @@ namespace fs = std::filesystem;
 constexpr std::string_view usual_name = "default";
 
 // Without a file, one plain blueprint with a Python this machine has.
-settings::LoadedSettings built_in(const settings::Environment& environment,
+settings::LoadedSettings built_in(const settings::Env& environment,
                                   const std::vector<std::string>& pythons) {
-  std::string text = "[[sandbox]]\nname = \"" + std::string(usual_name) + "\"\n";
+  std::string text = "[[blueprint]]\nname = \"" + std::string(usual_name) + "\"\n";
   if (!pythons.empty()) text += "python_version = \"" + pythons.front() + "\"\n";
   return settings::load_settings(
       {.file = "built-in.toml", .text = std::move(text), .environment = environment});
 }
 
-settings::LoadedSettings load(const RunOptions& options, const settings::Environment& environment,
+settings::LoadedSettings load(const RunOptions& options, const settings::Env& environment,
                               const std::vector<std::string>& pythons) {
   std::optional<fs::path> named;
   if (options.config) named = *options.config;
@@ -38,9 +38,9 @@ settings::LoadedSettings load(const RunOptions& options, const settings::Environ
   return settings::load_settings(settings::read_settings_input(file, environment, {}));
 }
 
-std::string choose_sandbox(const settings::Settings& settings, const std::string& wanted) {
+std::string choose_blueprint(const settings::Settings& settings, const std::string& wanted) {
   std::vector<std::string> names;
-  for (const blueprint::SandboxConfig& config : settings.sandboxes) names.push_back(config.name);
+  for (const blueprint::SandboxConfig& config : settings.blueprints) names.push_back(config.name);
   const std::string name = wanted.empty() ? std::string(usual_name) : wanted;
   for (const std::string& known : names)
     if (known == name) return known;
@@ -48,9 +48,9 @@ std::string choose_sandbox(const settings::Settings& settings, const std::string
   if (wanted.empty() && names.size() > 1) {
     std::string list;
     for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
-    throw Error("name one of the configuration's sandboxes with --sandbox: " + list);
+    throw Error("name one of the configuration's sandboxes with --blueprint: " + list);
   }
-  throw registry::UnknownSandbox(name, names);
+  throw registry::UnknownBlueprint(name, names);
 }
 
 void apply(const RunOptions& options, blueprint::SandboxConfig& config) {
@@ -63,10 +63,10 @@ void apply(const RunOptions& options, blueprint::SandboxConfig& config) {
   for (const blueprint::FileResource& mount : options.mounts) config.resources.push_back(mount);
 }
 
-registry::Tool named_tool(const std::string& file, const std::string& sandbox) {
+registry::Tool named_tool(const std::string& file, const std::string& blueprint) {
   blueprint::ToolConfig config;
   config.name = fs::path(file).stem().string();
-  config.sandboxes = {sandbox};
+  config.blueprints = {blueprint};
   return registry::tool_from_file(std::move(config), file);
 }
 
@@ -109,16 +109,16 @@ std::optional<blueprint::FileResource> parse_mount(const std::string& text) {
   return resource;
 }
 
-RunPlan make_run_plan(const RunOptions& options, const settings::Environment& environment,
+RunPlan make_run_plan(const RunOptions& options, const settings::Env& environment,
                       const std::vector<std::string>& pythons) {
   settings::LoadedSettings loaded = load(options, environment, pythons);
   RunPlan plan;
-  if (!options.any_sandbox) plan.sandbox = choose_sandbox(loaded.settings, options.sandbox);
-  for (blueprint::SandboxConfig& config : loaded.settings.sandboxes)
-    if (config.name == plan.sandbox) apply(options, config);
+  if (!options.any_blueprint) plan.blueprint = choose_blueprint(loaded.settings, options.blueprint);
+  for (blueprint::SandboxConfig& config : loaded.settings.blueprints)
+    if (config.name == plan.blueprint) apply(options, config);
   plan.registry = register_settings(loaded);
   std::vector<registry::Tool> tools;
-  for (const std::string& file : options.tools) tools.push_back(named_tool(file, plan.sandbox));
+  for (const std::string& file : options.tools) tools.push_back(named_tool(file, plan.blueprint));
   if (!tools.empty()) plan.registry.register_tools(std::move(tools));
   plan.settings = std::move(loaded.settings);
   if (!options.backend.empty())
@@ -127,8 +127,8 @@ RunPlan make_run_plan(const RunOptions& options, const settings::Environment& en
   return plan;
 }
 
-std::string state_directory(const settings::Settings& settings,
-                            const settings::Environment& environment, bool is_root) {
+std::string state_directory(const settings::Settings& settings, const settings::Env& environment,
+                            bool is_root) {
   const bool configured = settings.state.dir != settings::StateSettings{}.dir;
   if (is_root || configured) return settings.state.dir;
   const auto value = [&](const char* name) {

@@ -16,7 +16,7 @@ namespace hearth::cli {
 struct RunOptions {
   std::vector<std::string> files{};  // "-" is standard input
   std::optional<std::string> config{};
-  std::string sandbox{};  // empty: `default`, or the only one there is
+  std::string blueprint{};  // empty: `default`, or the only one there is
   std::optional<double> timeout_seconds{};
   std::optional<std::int64_t> memory_mb{};
   std::map<std::string, std::string> env{};
@@ -26,8 +26,8 @@ struct RunOptions {
   bool as_json = false;
   bool quiet = false;
   bool allow_degraded = false;
-  bool any_sandbox = false;  // whichever is called for, later
-  std::string backend{};     // native, docker; empty: as configured
+  bool any_blueprint = false;  // whichever is called for, later
+  std::string backend{};       // native, docker; empty: as configured
 };
 
 // "512M", "2g", and "512" as megabytes; nothing if it is none.
@@ -40,16 +40,16 @@ std::optional<blueprint::FileResource> parse_mount(const std::string& text);
 struct RunPlan {
   settings::Settings settings{};
   registry::ToolRegistry registry{};
-  std::string sandbox{};
+  std::string blueprint{};
 };
 
-// SettingsError, ConfigError, ToolError, UnknownSandbox or Error, each with a message for people.
+// SettingsError, ConfigError, ToolError, UnknownBlueprint or Error, each with a message for people.
 // `pythons`: the versions there are, best first, for when no configuration says which.
-RunPlan make_run_plan(const RunOptions& options, const settings::Environment& environment,
+RunPlan make_run_plan(const RunOptions& options, const settings::Env& environment,
                       const std::vector<std::string>& pythons);
 
 // Where environments are kept: as configured, but not where only root may write.
-std::string state_directory(const settings::Settings& settings,
-                            const settings::Environment& environment, bool is_root);
+std::string state_directory(const settings::Settings& settings, const settings::Env& environment,
+                            bool is_root);
 
 }  // namespace hearth::cli

@@ -11,8 +11,7 @@
 
 namespace hearth::cli {
 RunSession::RunSession(asio::any_io_executor executor, const RunPlan& plan,
-                       const RunOptions& options, settings::Environment environment,
-                       RunOutput& output)
+                       const RunOptions& options, settings::Env environment, RunOutput& output)
     : executor_(std::move(executor)),
       plan_(plan),
       options_(options),
@@ -43,7 +42,7 @@ class RunSession::Running {
 Task<> RunSession::open(OnLine on_build_line) {
   backend_ = open_backend(executor_, plan_, environment_, options_.allow_degraded);
   source_ =
-      co_await backend_.sources->open(plan_.sandbox, mounts_of(plan_), std::move(on_build_line));
+      co_await backend_.sources->open(plan_.blueprint, mounts_of(plan_), std::move(on_build_line));
 }
 
 Task<int> RunSession::run_script(std::string script, const std::string& name) {
@@ -77,7 +76,7 @@ Task<int> RunSession::run_in(backend::Sandbox& sandbox, std::string script,
 }
 
 wire::RunRequest RunSession::request_for(std::string script) const {
-  const blueprint::SandboxConfig& config = plan_.registry.sandbox(plan_.sandbox);
+  const blueprint::SandboxConfig& config = plan_.registry.blueprint(plan_.blueprint);
   wire::RunRequest request;
   request.script = std::move(script);
   request.timeout_seconds = options_.timeout_seconds.value_or(
@@ -89,7 +88,7 @@ wire::RunRequest RunSession::request_for(std::string script) const {
   request.env = secret_values(plan_, environment_);
   for (const auto& [key, value] : options_.env) request.env[key] = value;
   request.secrets = config.secrets;
-  for (const registry::Tool* tool : plan_.registry.tools_of(plan_.sandbox))
+  for (const registry::Tool* tool : plan_.registry.tools_of(plan_.blueprint))
     request.secrets.insert(request.secrets.end(), tool->config.secrets.begin(),
                            tool->config.secrets.end());
   return request;

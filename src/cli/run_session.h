@@ -21,7 +21,7 @@ class RunSession {
 
   // `plan`, `options` and `output` must outlive it.
   RunSession(asio::any_io_executor executor, const RunPlan& plan, const RunOptions& options,
-             settings::Environment environment, RunOutput& output);
+             settings::Env environment, RunOutput& output);
   ~RunSession();
 
   // Builds the environment. CannotSandbox, BuildError, PythonNotFound, SpawnError,
@@ -48,7 +48,7 @@ class RunSession {
   asio::any_io_executor executor_;
   const RunPlan& plan_;
   const RunOptions& options_;
-  settings::Environment environment_;
+  settings::Env environment_;
   RunOutput& output_;
   LocalBackend backend_;
   std::unique_ptr<backend::SandboxSource> source_;

@@ -4,7 +4,7 @@
 
 namespace hearth::cli {
 
-bool wants_colours(int fd, const settings::Environment& environment) {
+bool wants_colours(int fd, const settings::Env& environment) {
   const auto no_color = environment.find("NO_COLOR");
   if (no_color != environment.end() && !no_color->second.empty()) return false;
   const auto terminal = environment.find("TERM");

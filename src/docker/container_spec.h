@@ -25,10 +25,10 @@ inline constexpr const char* user_directory = "/hearth/user";
 // What init makes it from: the image's own list.
 inline constexpr const char* image_passwd = "/hearth/passwd";
 
-inline constexpr const char* owner_label = "hearth.owner";        // an installation
-inline constexpr const char* instance_label = "hearth.instance";  // one process of it
-inline constexpr const char* sandbox_label = "hearth.sandbox";    // a blueprint's name
-inline constexpr const char* uid_label = "hearth.uid";            // the container's user
+inline constexpr const char* owner_label = "hearth.owner";          // an installation
+inline constexpr const char* instance_label = "hearth.instance";    // one process of it
+inline constexpr const char* blueprint_label = "hearth.blueprint";  // a blueprint's name
+inline constexpr const char* uid_label = "hearth.uid";              // the container's user
 
 struct ContainerOrder {
   std::string image{};

@@ -102,9 +102,10 @@ class DockerSource::Birth {
   bool is_done_ = false;
 };
 
-DockerSource::DockerSource(const asio::any_io_executor& executor, std::shared_ptr<DockerHost> host,
-                           std::string image, blueprint::SandboxConfig config,
-                           std::vector<blueprint::Mount> mounts, Rebuild rebuild)
+DockerSource::DockerSource(const asio::any_io_executor& executor,
+                           std::shared_ptr<DockerEngine> host, std::string image,
+                           blueprint::SandboxConfig config, std::vector<blueprint::Mount> mounts,
+                           Rebuild rebuild)
     : executor_(executor),
       host_(std::move(host)),
       rebuild_(std::move(rebuild)),

@@ -5,7 +5,7 @@
 #include "backend/sandbox.h"
 #include "docker/container.h"
 #include "docker/container_spec.h"
-#include "docker/docker_host.h"
+#include "docker/docker_engine.h"
 
 #include <functional>
 #include <memory>
@@ -21,14 +21,14 @@ class DockerSource : public backend::SandboxSource {
   using Rebuild = std::function<Task<std::string>()>;
 
   // `mounts` as the engine's machine sees them. Throws Error if one is unsafe (mount_check.h).
-  DockerSource(const asio::any_io_executor& executor, std::shared_ptr<DockerHost> host,
+  DockerSource(const asio::any_io_executor& executor, std::shared_ptr<DockerEngine> host,
                std::string image, blueprint::SandboxConfig config,
                std::vector<blueprint::Mount> mounts, Rebuild rebuild = {});
 
   Task<std::unique_ptr<backend::Sandbox>> spawn() override;
   Task<> close() override;
 
-  DockerHost& host() { return *host_; }
+  DockerEngine& host() { return *host_; }
   const ContainerOrder& order() const { return order_; }
 
   // Removes it, again and again until the engine has done it. Harmless when that is on its way, and
@@ -48,7 +48,7 @@ class DockerSource : public backend::SandboxSource {
   Task<bool> try_to_remove(const Container& container);
 
   asio::any_io_executor executor_;
-  std::shared_ptr<DockerHost> host_;
+  std::shared_ptr<DockerEngine> host_;
   ContainerOrder order_;
   Rebuild rebuild_;
   std::set<std::shared_ptr<Container>> living_;  // asked for, and not known to be removed

@@ -12,7 +12,7 @@ void show_no_network(LauncherWords& words) {
   words.add({"--file", "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"});
 }
 
-void show_ours(LauncherWords& words, const Environment& environment,
+void show_ours(LauncherWords& words, const ZygoteContent& environment,
                const backend::Programs& programs) {
   words.add({"--ro-bind", programs.init.string(), "/hearth/init"});
   words.add({"--ro-bind", programs.isolate_library.string(), "/hearth/libhearth-isolate.so"});
@@ -38,7 +38,7 @@ void set_environment(LauncherWords& words) {
   words.add({"--seccomp-fd", std::to_string(launcher_seccomp_fd)});
 }
 
-void start_python(LauncherWords& words, const Environment& environment) {
+void start_python(LauncherWords& words, const ZygoteContent& environment) {
   // -s: no packages of whoever runs Hearth. Bytecode goes nowhere: the root is read-only.
   words.add({"--", environment.python.string(), "-s", "-B", "/hearth/executor_harness.py"});
   words.add({"--zygote", "yes"});
@@ -65,7 +65,7 @@ Machine this_machine() {
   return machine;
 }
 
-LaunchPlan launch_plan(const Environment& environment, const backend::Programs& programs,
+LaunchPlan launch_plan(const ZygoteContent& environment, const backend::Programs& programs,
                        const std::optional<UidRange>& uids, const Machine& machine) {
   LauncherWords words;
   if (uids) words.add({"--uids", std::to_string(uids->first), std::to_string(uids->count)});

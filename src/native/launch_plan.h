@@ -16,7 +16,7 @@
 namespace hearth::native {
 
 // What a blueprint was built into.
-struct Environment {
+struct ZygoteContent {
   std::filesystem::path python;    // the interpreter, as the machine names it
   std::filesystem::path packages;  // empty: none were installed
   std::filesystem::path tools;     // empty: none
@@ -46,7 +46,7 @@ inline constexpr int zygote_seccomp_fd = 4;
 inline constexpr int launcher_seccomp_fd = 5;
 inline constexpr int launcher_cgroup_fd = 6;
 
-LaunchPlan launch_plan(const Environment& environment, const backend::Programs& programs,
+LaunchPlan launch_plan(const ZygoteContent& environment, const backend::Programs& programs,
                        const std::optional<UidRange>& uids, const Machine& machine);
 
 }  // namespace hearth::native

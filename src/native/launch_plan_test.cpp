@@ -76,7 +76,7 @@ TEST_CASE("an interpreter in a home's bin directory does not show the home") {
 }
 
 TEST_CASE("packages, tools, preloaded modules and files reach the harness") {
-  Environment environment{
+  ZygoteContent environment{
       .python = "/usr/bin/python3.11", .packages = "/e/packages", .tools = "/e/tools"};
   environment.preload = {"json", "pandas"};
   environment.resources = {{.host_path = "/data", .container_path = "/in", .read_only = true},

@@ -20,7 +20,7 @@ os::UniqueFd network_of(int pidfd) {
 }  // namespace
 
 NativeSandbox::NativeSandbox(asio::any_io_executor executor, NativeSource& source, std::string id,
-                             os::UniqueFd stream, NativeSource::Remains parts)
+                             os::UniqueFd stream, NativeSource::SandboxParts parts)
     : executor_(std::move(executor)),
       source_(source),
       id_(std::move(id)),

@@ -5,7 +5,7 @@
 #include "backend/sandbox.h"
 #include "native/ending.h"
 #include "native/native_source.h"
-#include "native/worker_line.h"
+#include "native/worker_requests.h"
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -17,7 +17,7 @@ class NativeSandbox : public backend::Sandbox {
  public:
   // Without processes, until own() gives it some. `source` must outlive it.
   NativeSandbox(asio::any_io_executor executor, NativeSource& source, std::string id,
-                os::UniqueFd stream, NativeSource::Remains parts);
+                os::UniqueFd stream, NativeSource::SandboxParts parts);
   ~NativeSandbox() override;
   NativeSandbox(const NativeSandbox&) = delete;
   NativeSandbox& operator=(const NativeSandbox&) = delete;
@@ -40,7 +40,7 @@ class NativeSandbox : public backend::Sandbox {
   const Cgroup* cgroup() const { return parts_.cgroup.get(); }
   std::shared_ptr<Zygote> zygote() const { return parts_.zygote; }
 
-  WorkerLine& worker_line() { return worker_line_; }
+  WorkerRequests& worker_requests() { return worker_line_; }
   // From now on workers are made for whom its init asks for.
   void serve_workers();
   // For who may come back when it is gone: null by then.
@@ -51,8 +51,8 @@ class NativeSandbox : public backend::Sandbox {
   NativeSource& source_;
   std::string id_;
   SandboxChannel channel_;
-  WorkerLine worker_line_;
-  NativeSource::Remains parts_;
+  WorkerRequests worker_line_;
+  NativeSource::SandboxParts parts_;
   std::optional<Alarm> overdue_;
   std::optional<Ending> ending_;
   std::shared_ptr<NativeSandbox*> self_ = std::make_shared<NativeSandbox*>(this);

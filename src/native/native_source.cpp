@@ -73,7 +73,7 @@ Differences differences_seen(int pidfd, Look look) try {
 }
 
 // What only some machines can limit, and only some blueprints want to.
-void require_limits(const NativeHost& host, const blueprint::ResourceLimits& limits) try {
+void require_limits(const NativeMachine& host, const blueprint::ResourceLimits& limits) try {
   if (limits.disk_read_mb_per_sec == 0) return;
   if (!host.cgroups) throw Error("there are no cgroups");
   host.cgroups->enable_disk_limits();
@@ -105,8 +105,8 @@ class NativeSource::Spawning {
 };
 
 NativeSource::NativeSource(const asio::any_io_executor& executor,
-                           std::shared_ptr<const NativeHost> host, blueprint::SandboxConfig config,
-                           Environment environment)
+                           std::shared_ptr<const NativeMachine> host,
+                           blueprint::SandboxConfig config, ZygoteContent environment)
     : executor_(executor),
       host_(std::move(host)),
       config_(std::move(config)),
@@ -194,7 +194,7 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn() {
 }
 
 Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr<Zygote> zygote) {
-  Remains parts;
+  SandboxParts parts;
   parts.zygote = zygote;
   if (host_->free_uids) parts.uid = UidPool::take(host_->free_uids);
   if (host_->cgroups) parts.cgroup = host_->cgroups->take(cgroup_limits(config_.resource_limits));
@@ -207,8 +207,8 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   // Before its processes, so that nothing can fail between them and their owner.
   auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, random_id(),
                                                  std::move(stream.ours), std::move(parts));
-  os::UniqueFd worker_line = sandbox->worker_line().take_far_end();
-  std::vector<int> fds{stream.theirs.get(), worker_line.get()};
+  os::UniqueFd worker_requests = sandbox->worker_requests().take_far_end();
+  std::vector<int> fds{stream.theirs.get(), worker_requests.get()};
   if (network) fds.push_back(network.get());
   for (const os::UniqueFd& file : joining) fds.push_back(file.get());
   // Whoever loses interest meanwhile gets it all the same: what is forked must have an owner, or
@@ -216,7 +216,7 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   sandbox->own(co_await shielded(zygote->fork(request, fds, host_->ready_limit)));
   sandbox->enter(Cgroup::Phase::preparing);
   stream.theirs.reset();
-  worker_line.reset();
+  worker_requests.reset();
   sandbox->serve_workers();
   std::future<Differences> seen = look_at(*sandbox);
   try {
@@ -227,7 +227,7 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
     throw SpawnError(why_not_ready(*sandbox, error.what()), error.traceback);
   }
   if (seen.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-    co_await on_worker(observers_, [](const std::stop_token&) {});  // comes after it in the line
+    co_await on_thread(observers_, [](const std::stop_token&) {});  // comes after it in the line
   // While it made itself ready it may have had a file of Python's open.
   if (!seen.get().empty()) co_await check_posture(*sandbox);
   if (is_stopped_) throw SpawnError("the source was closed", {});
@@ -267,7 +267,7 @@ std::future<Differences> NativeSource::look_at(const NativeSandbox& sandbox) {
 
 Task<> NativeSource::check_posture(const NativeSandbox& sandbox) {
   std::future<Differences> seen = look_at(sandbox);
-  co_await on_worker(observers_, [](const std::stop_token&) {});
+  co_await on_thread(observers_, [](const std::stop_token&) {});
   const Differences found = seen.get();
   if (found.empty()) co_return;
   throw SpawnError(in_words(found), {});
@@ -295,7 +295,7 @@ Task<> NativeSource::fork_worker(std::shared_ptr<NativeSandbox* const> sandbox,
   if (*sandbox == nullptr || has_ended((*sandbox)->pidfd())) co_return;
   if (!failure.empty()) {
     log::warning("a sandbox gets no worker", {{"sandbox", (*sandbox)->id()}, {"error", failure}});
-    (*sandbox)->worker_line().say_failed(wanted.number, failure);
+    (*sandbox)->worker_requests().say_failed(wanted.number, failure);
   }
   (*sandbox)->serve_workers();
 }
@@ -322,7 +322,7 @@ Task<> NativeSource::let_worker_in(const NativeSandbox& sandbox, std::vector<os:
   std::array<char, 1> byte{};
   // At its end before, it has told init why.
   if (co_await stream.read_some(byte) == 0) co_return;
-  const Differences found = co_await on_worker(observers_, [&](const std::stop_token&) {
+  const Differences found = co_await on_thread(observers_, [&](const std::stop_token&) {
     return differences_seen(entering.get(), [&](pid_t pid) {
       return differences_of_newcomer(pid, pid_of(first.get()), expected);
     });
@@ -331,14 +331,14 @@ Task<> NativeSource::let_worker_in(const NativeSandbox& sandbox, std::vector<os:
   co_await stream.write({byte.data(), byte.size()});
 }
 
-Task<> NativeSource::wait_and_clear(Remains remains) {
+Task<> NativeSource::wait_and_clear(SandboxParts remains) {
   // To the end, even when its owner is in a hurry: what is not cleared now stays.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   const Ending ending(executor_, remains.pidfd.get(), remains.cgroup.get());
   co_await process_ended(remains.pidfd.get());
   if (remains.network) remains.zygote->keep_network(std::move(remains.network));
   if (remains.cgroup && remains.cgroup->has_cache_to_trim())
-    co_await on_worker(trimmer(), [&](const std::stop_token&) { remains.cgroup->trim_cache(); });
+    co_await on_thread(trimmer(), [&](const std::stop_token&) { remains.cgroup->trim_cache(); });
 }
 
 asio::thread_pool& NativeSource::trimmer() {
@@ -348,7 +348,7 @@ asio::thread_pool& NativeSource::trimmer() {
   return *trimmer_;
 }
 
-void NativeSource::bury(Remains remains) {
+void NativeSource::bury(SandboxParts remains) {
   // Its zygote ended long ago, and so did it.
   if (is_closed_) return;
   background_.start("clear a sandbox away", wait_and_clear(std::move(remains)));

@@ -8,7 +8,7 @@
 #include "native/cgroup.h"
 #include "native/posture.h"
 #include "native/sandbox_users.h"
-#include "native/worker_line.h"
+#include "native/worker_requests.h"
 #include "native/zygote.h"
 
 #include <boost/asio/steady_timer.hpp>
@@ -35,7 +35,7 @@ enum class Zygotes {
 };
 
 // What all sources of one process share.
-struct NativeHost {
+struct NativeMachine {
   backend::Programs programs;
   os::UniqueFd seccomp_filter;
   os::UniqueFd zygote_filter;
@@ -50,7 +50,7 @@ struct NativeHost {
   std::vector<std::string> degraded;  // what is missing, in words
 };
 
-struct NativeHostOptions {
+struct NativeMachineOptions {
   bool allow_degraded = false;
   // The directory of hearth-init and its companions, for a program that is not beside them;
   // HEARTH_LIBEXEC where the CMake package was found. Empty: see find_programs.
@@ -68,14 +68,14 @@ struct CannotSandbox : Error {
   explicit CannotSandbox(std::vector<std::string> what, Remedy remedy = Remedy::allow_degraded);
   std::vector<std::string> missing;
 };
-std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& options);
+std::shared_ptr<const NativeMachine> open_native_machine(const NativeMachineOptions& options);
 
 class NativeSource : public backend::SandboxSource {
  public:
   // The zygote is started by the first spawn, or by `start`, and again when it has ended. If each
   // sandbox has its own, `start` makes that of the first one: whether it can be made is known then.
-  NativeSource(const asio::any_io_executor& executor, std::shared_ptr<const NativeHost> host,
-               blueprint::SandboxConfig config, Environment environment);
+  NativeSource(const asio::any_io_executor& executor, std::shared_ptr<const NativeMachine> host,
+               blueprint::SandboxConfig config, ZygoteContent environment);
   ~NativeSource() override;
 
   Task<> start();
@@ -85,14 +85,14 @@ class NativeSource : public backend::SandboxSource {
   Task<> close() override;
 
   // Waits for the end of what a destroyed sandbox was, and clears it away.
-  struct Remains {
+  struct SandboxParts {
     os::UniqueFd pidfd;
     CgroupTree::Lease cgroup{nullptr, {}};
     std::optional<UidPool::Lease> uid;
     os::UniqueFd network;  // a namespace, for another sandbox
     std::shared_ptr<Zygote> zygote;
   };
-  void bury(Remains remains);
+  void bury(SandboxParts remains);
 
   // Throws SpawnError if the kernel says that it is not what was asked for.
   Task<> check_posture(const NativeSandbox& sandbox);
@@ -111,14 +111,14 @@ class NativeSource : public backend::SandboxSource {
   ExpectedPosture expected_of(const NativeSandbox& sandbox) const;
   std::future<Differences> look_at(const NativeSandbox& sandbox);
   Task<> fork_worker(std::shared_ptr<NativeSandbox* const> sandbox, WorkerRequest request);
-  Task<> wait_and_clear(Remains remains);
+  Task<> wait_and_clear(SandboxParts remains);
   asio::thread_pool& trimmer();
   Task<> let_worker_in(const NativeSandbox& sandbox, std::vector<os::UniqueFd> ends);
 
   asio::any_io_executor executor_;
-  std::shared_ptr<const NativeHost> host_;
+  std::shared_ptr<const NativeMachine> host_;
   blueprint::SandboxConfig config_;
-  Environment environment_;
+  ZygoteContent environment_;
   std::shared_ptr<Zygote> zygote_;
   Mutex starting_;
   std::vector<std::weak_ptr<Zygote>> zygotes_;  // that are loading or loaded

@@ -72,7 +72,7 @@ Binding bind(const blueprint::SandboxConfig& config, const Secrets& secrets,
              CheckoutOptions options) {
   Problems problems;
   Binding binding;
-  binding.sandbox = config.name;
+  binding.blueprint = config.name;
   binding.limits = tightened(problems, config.resource_limits, options);
   binding.network_policy = narrowed(problems, config.network_policy, options.network_policy);
   if (!problems.empty())

@@ -39,7 +39,7 @@ struct CheckoutOptions {
 };
 
 struct Binding {
-  std::string sandbox;
+  std::string blueprint;
   std::string owner;
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> env;  // secrets included

@@ -84,13 +84,13 @@ Task<Lease> Fleet::checkout(Binding binding) {
   const std::shared_ptr<Fleet> self = shared_from_this();
   const Clock::Time asked = clock_.now();
   Waiter waiter(executor_, binding, budget_->next_ticket());
-  CheckoutPath path = CheckoutPath::warm;
+  CheckoutKind path = CheckoutKind::warm;
   {
     const Place place(*this, waiter);
     pump();
     if (!waiter.is_served()) {
       const bool is_being_made = !head_waits_for_memory_ && spawning_ >= waiters_.size();
-      path = is_being_made ? CheckoutPath::overflow : CheckoutPath::blocked;
+      path = is_being_made ? CheckoutKind::overflow : CheckoutKind::blocked;
       co_await wait_in_line(waiter);
     }
   }
@@ -153,7 +153,7 @@ void Fleet::pump() {
     } while (pump_again_);
   } catch (const std::exception& error) {
     // Not for whoever happened to call, who may be a destructor; whatever changes next tries again.
-    log::error("a fleet could not go on", {{"sandbox", config_.name}, {"error", error.what()}});
+    log::error("a fleet could not go on", {{"blueprint", config_.name}, {"error", error.what()}});
   }
   is_pumping_ = false;
 }
@@ -187,7 +187,7 @@ void Fleet::serve(Waiter& waiter, const Managed& managed, MemoryBudget::Share me
   if (is_last_use(managed->owner, managed->use_count)) ++leased_for_good_;
   waiter.lease.emplace(shared_from_this(), managed, std::move(memory));
   waiter.turn.cancel();
-  if (idle_count() > 0) keep_calm();
+  if (idle_count() > 0) delay_replacement();
 }
 
 void Fleet::fail(Waiter& waiter, const std::exception_ptr& failure) {

@@ -42,7 +42,7 @@ struct FleetOptions {
   std::size_t parallel_spawns = 1;
   // After a checkout that leaves others idle, before its replacement is made: to make one takes the
   // processors away from the turn that has just begun, and most turns are over by then.
-  std::chrono::milliseconds calm{5};
+  std::chrono::milliseconds replacement_delay{5};
   std::chrono::seconds max_age{3600};
   std::chrono::seconds probe_after{60};  // idle
   std::chrono::milliseconds reset_limit{5000};
@@ -131,8 +131,8 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   Managed take_idle(const std::string& owner);
   void put_idle(const Managed& managed);
   bool remove_idle(const Managed& managed);
-  void keep_calm();
-  void ring_when_calm();
+  void delay_replacement();
+  void ring_for_replacement();
   void give_back(const Managed& managed);
   std::optional<Retirement> fate_of(const ManagedSandbox& managed) const;
   std::size_t coming_back_for(const std::string& owner) const;
@@ -173,8 +173,8 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   SpawnCircuit circuit_;
   std::exception_ptr last_failure_;
   std::unique_ptr<Clock::Alarm> retry_;
-  Clock::Time calm_until_{};
-  std::unique_ptr<Clock::Alarm> calm_over_;
+  Clock::Time replace_after_{};
+  std::unique_ptr<Clock::Alarm> replacement_alarm_;
   asio::steady_timer changed_;  // never expires; cancelled whenever something did
   FleetStats counts_;           // those that only grow
   TaskGroup background_;

@@ -58,7 +58,7 @@ bool Fleet::wants_another() const {
   // Ahead of demand: idle, on their way, or coming back.
   const std::size_t warm =
       idle_count() + cleaning_ + leased_ - leased_for_good_ + spawning_ - spoken_for();
-  return may_try && warm < pool_size() && (idle_count() == 0 || clock_.now() >= calm_until_);
+  return may_try && warm < pool_size() && (idle_count() == 0 || clock_.now() >= replace_after_);
 }
 
 // Whether somebody is in the line for whom no sandbox is on its way.
@@ -67,16 +67,16 @@ bool Fleet::waits_for_spawn() const {
          spawning_ + coming_back_for(waiters_.front()->binding.owner) < waiters_.size();
 }
 
-void Fleet::keep_calm() {
-  calm_until_ = clock_.now() + options_.calm;
-  if (!calm_over_) ring_when_calm();
+void Fleet::delay_replacement() {
+  replace_after_ = clock_.now() + options_.replacement_delay;
+  if (!replacement_alarm_) ring_for_replacement();
 }
 
-void Fleet::ring_when_calm() {
-  calm_over_ = clock_.ring_at(calm_until_, [this] {
+void Fleet::ring_for_replacement() {
+  replacement_alarm_ = clock_.ring_at(replace_after_, [this] {
     // Others may have come meanwhile.
-    if (clock_.now() < calm_until_) return ring_when_calm();
-    calm_over_.reset();
+    if (clock_.now() < replace_after_) return ring_for_replacement();
+    replacement_alarm_.reset();
     pump();
   });
 }
@@ -145,9 +145,9 @@ void Fleet::spawn_failed(const std::exception_ptr& failure) {
   ++counts_.spawn_failures;
   last_failure_ = failure;
   circuit_.failed(clock_.now());
-  log::warning(
-      "a sandbox could not be made",
-      {{"sandbox", config_.name}, {"failures", circuit_.failures()}, {"error", words_of(failure)}});
+  log::warning("a sandbox could not be made", {{"blueprint", config_.name},
+                                               {"failures", circuit_.failures()},
+                                               {"error", words_of(failure)}});
   retry_ = clock_.ring_at(circuit_.next_try(), [this] { pump(); });
   if (waits_for_spawn()) fail(*waiters_.front(), failure);
 }

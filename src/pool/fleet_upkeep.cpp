@@ -21,7 +21,7 @@ void Fleet::give_back(const Managed& managed) {
   if (is_last_use(managed->owner, managed->use_count)) --leased_for_good_;
   changed_.cancel();
   if (is_closed_) return;
-  calm_until_ = {};  // its turn is over
+  replace_after_ = {};  // its turn is over
   if (const std::optional<Retirement> reason = fate_of(*managed)) {
     retire(managed, *reason);
   } else {
@@ -178,7 +178,7 @@ Task<> Fleet::probe(Managed managed) {
 void Fleet::refuse() {
   is_refusing_ = true;
   retry_.reset();
-  calm_over_.reset();
+  replacement_alarm_.reset();
   fail_all(std::make_exception_ptr(PoolClosed("the pool is shut down")));
   changed_.cancel();
 }

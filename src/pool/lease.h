@@ -27,7 +27,7 @@ class Lease {
   const std::string& id() const { return managed_->sandbox->id(); }
   backend::Sandbox& sandbox() { return *managed_->sandbox; }
   const Binding& binding() const { return binding_; }
-  CheckoutPath path() const { return path_; }
+  CheckoutKind path() const { return path_; }
   // This one included.
   std::uint64_t use_count() const { return managed_->use_count; }
 
@@ -41,7 +41,7 @@ class Lease {
   std::shared_ptr<ManagedSandbox> managed_;
   MemoryBudget::Share memory_;
   Binding binding_ = {};
-  CheckoutPath path_ = CheckoutPath::warm;
+  CheckoutKind path_ = CheckoutKind::warm;
 };
 
 }  // namespace hearth::pool

@@ -33,7 +33,7 @@ void judge_group_access(const std::vector<blueprint::Mount>& mounts) {
 
 NativeSources::NativeSources(asio::any_io_executor executor, const registry::ToolRegistry& registry,
                              builder::NativeBuilder& builder,
-                             std::shared_ptr<const native::NativeHost> host,
+                             std::shared_ptr<const native::NativeMachine> host,
                              std::vector<std::string> hidden)
     : executor_(std::move(executor)),
       registry_(registry),
@@ -48,20 +48,20 @@ std::optional<std::uint64_t> NativeSources::memory_limit_bytes() const {
 }
 
 Task<std::unique_ptr<backend::SandboxSource>> NativeSources::open(
-    std::string sandbox, std::vector<blueprint::Mount> /*mounts*/, OnProgress on_progress) {
-  const blueprint::SandboxConfig& config = registry_.sandbox(sandbox);
+    std::string blueprint, std::vector<blueprint::Mount> /*mounts*/, OnProgress on_progress) {
+  const blueprint::SandboxConfig& config = registry_.blueprint(blueprint);
   if (!blueprint::is_isolated(config))
     log::warning("the blueprint allows hosts, but there is no way out yet: no network",
-                 {{"sandbox", sandbox}});
+                 {{"blueprint", blueprint}});
   std::vector<blueprint::Mount> mounts;
   for (const blueprint::FileResource& resource : config.resources)
     mounts.push_back({resource.host_path, resource.container_path, resource.read_only});
   backend::refuse_unsafe_mounts(mounts, hidden_);
   if (::geteuid() != 0) judge_group_access(mounts);
   const builder::Environment built =
-      co_await builder_.ensure_environment(sandbox, std::move(on_progress));
-  native::Environment environment{built.python, built.packages, built.tools, built.preload,
-                                  config.resources};
+      co_await builder_.ensure_environment(blueprint, std::move(on_progress));
+  native::ZygoteContent environment{built.python, built.packages, built.tools, built.preload,
+                                    config.resources};
   auto source =
       std::make_unique<native::NativeSource>(executor_, host_, config, std::move(environment));
   std::exception_ptr failure;

@@ -20,11 +20,11 @@ class NativeSources : public backend::SourceFactory {
   // `registry` and `builder` must outlive it. `hidden`: what no mount may show, beside the
   // builder's state directory (mount_check.h).
   NativeSources(asio::any_io_executor executor, const registry::ToolRegistry& registry,
-                builder::NativeBuilder& builder, std::shared_ptr<const native::NativeHost> host,
+                builder::NativeBuilder& builder, std::shared_ptr<const native::NativeMachine> host,
                 std::vector<std::string> hidden = {});
 
   // Mounts what this process sees: no engine is between.
-  Task<std::unique_ptr<backend::SandboxSource>> open(std::string sandbox,
+  Task<std::unique_ptr<backend::SandboxSource>> open(std::string blueprint,
                                                      std::vector<blueprint::Mount> mounts,
                                                      OnProgress on_progress) override;
   // A new one costs a few milliseconds, ahead of time.
@@ -40,7 +40,7 @@ class NativeSources : public backend::SourceFactory {
   asio::any_io_executor executor_;
   const registry::ToolRegistry& registry_;
   builder::NativeBuilder& builder_;
-  std::shared_ptr<const native::NativeHost> host_;
+  std::shared_ptr<const native::NativeMachine> host_;
   std::vector<std::string> hidden_;
 };
 

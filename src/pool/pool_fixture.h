@@ -59,7 +59,7 @@ class PoolFixture {
       blueprint::SandboxConfig config;
       config.name = name;
       config.pool_size = pool_size;
-      registry.register_sandbox(config);
+      registry.register_blueprint(config);
     }
     pool = std::make_unique<SandboxPool>(loop.get_executor(), registry, backend, std::move(options),
                                          &clock);
@@ -109,7 +109,7 @@ class PoolFixture {
     return pending;
   }
   FleetStats stats(const std::string& name = "default") const {
-    return pool->stats().sandboxes.at(name);
+    return pool->stats().blueprints.at(name);
   }
   std::uint64_t retired(Retirement reason) const {
     return stats().retired[static_cast<std::size_t>(reason)];

@@ -2,8 +2,8 @@
 
 namespace hearth::pool {
 
-std::string_view name_of(CheckoutPath path) {
-  constexpr std::array<std::string_view, checkout_paths> names{"warm", "overflow", "blocked"};
+std::string_view name_of(CheckoutKind path) {
+  constexpr std::array<std::string_view, checkout_kinds> names{"warm", "overflow", "blocked"};
   return names[static_cast<std::size_t>(path)];
 }
 

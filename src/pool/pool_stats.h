@@ -13,13 +13,13 @@
 namespace hearth::pool {
 
 // How a checkout came to its sandbox.
-enum class CheckoutPath {
+enum class CheckoutKind {
   warm,      // one was idle
   overflow,  // one was made for it
   blocked,   // it had to wait until another was given back
 };
-inline constexpr std::size_t checkout_paths = 3;
-std::string_view name_of(CheckoutPath path);
+inline constexpr std::size_t checkout_kinds = 3;
+std::string_view name_of(CheckoutKind path);
 
 // Why a sandbox was not used any longer.
 enum class Retirement {
@@ -46,7 +46,7 @@ struct FleetStats {
   std::size_t spawning = 0;
   std::size_t waiting = 0;
 
-  std::array<std::uint64_t, checkout_paths> checkouts{};  // by CheckoutPath
+  std::array<std::uint64_t, checkout_kinds> checkouts{};  // by CheckoutKind
   std::uint64_t refused = 0;                              // checkouts that got none
   std::uint64_t spawned = 0;
   std::uint64_t spawn_failures = 0;
@@ -56,8 +56,8 @@ struct FleetStats {
 };
 
 struct PoolStats {
-  std::map<std::string, FleetStats> sandboxes;  // by blueprint
-  std::uint64_t memory_total_bytes = 0;         // that may be promised
+  std::map<std::string, FleetStats> blueprints;  // by blueprint
+  std::uint64_t memory_total_bytes = 0;          // that may be promised
   std::uint64_t memory_taken_bytes = 0;
 };
 

@@ -67,10 +67,10 @@ Task<> SandboxPool::startup(std::vector<std::string> names, OnProgress on_progre
 }
 
 std::vector<std::string> SandboxPool::not_started(std::vector<std::string> names) const {
-  if (names.empty()) names = registry_.sandbox_names();
+  if (names.empty()) names = registry_.blueprint_names();
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  for (const std::string& name : names) registry_.sandbox(name);  // throws if it is unknown
+  for (const std::string& name : names) registry_.blueprint(name);  // throws if it is unknown
   std::erase_if(names, [this](const std::string& name) { return fleets_.contains(name); });
   return names;
 }
@@ -78,16 +78,16 @@ std::vector<std::string> SandboxPool::not_started(std::vector<std::string> names
 // For all that will be idle, so that no number of them can leave too little for one that is used.
 void SandboxPool::reserve_memory_for(const std::vector<std::string>& names) {
   std::uint64_t largest = 0;
-  for (const std::string& name : registry_.sandbox_names()) {
+  for (const std::string& name : registry_.blueprint_names()) {
     const bool counts =
         fleets_.contains(name) || std::find(names.begin(), names.end(), name) != names.end();
-    const auto bytes = static_cast<std::uint64_t>(registry_.sandbox(name).resource_limits.memory_mb)
-                       << 20;
+    const auto bytes =
+        static_cast<std::uint64_t>(registry_.blueprint(name).resource_limits.memory_mb) << 20;
     if (counts) largest = std::max(largest, bytes);
   }
   blueprint::Problems problems;
   for (const std::string& name : names) {
-    const auto idle = static_cast<std::uint64_t>(registry_.sandbox(name).pool_size);
+    const auto idle = static_cast<std::uint64_t>(registry_.blueprint(name).pool_size);
     const MemoryBudget::Ticket ticket = budget_->next_ticket();
     auto share = budget_->try_take(ticket, idle * options_.idle_memory_bytes);
     const bool fits = share.has_value();
@@ -95,7 +95,7 @@ void SandboxPool::reserve_memory_for(const std::vector<std::string>& names) {
     if (!fits) budget_->withdraw(ticket);  // nobody waits for it
     if (fits && budget_->total_bytes() - budget_->taken_bytes() >= largest) continue;
     problems.push_back(
-        {blueprint::member_of("sandbox", name) + ".pool_size",
+        {blueprint::member_of("blueprint", name) + ".pool_size",
          fmt::format("is {}: idle ones of {} MB each would leave less than the {} MB "
                      "that one may use of the {} MB for all",
                      idle, megabytes(options_.idle_memory_bytes), megabytes(largest),
@@ -120,7 +120,7 @@ Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
   }
   if (failure) std::rethrow_exception(failure);
   Entry entry;
-  entry.fleet = std::make_shared<Fleet>(executor_, registry_.sandbox(name), fleet_options(),
+  entry.fleet = std::make_shared<Fleet>(executor_, registry_.blueprint(name), fleet_options(),
                                         std::move(source), budget_, clock_);
   entry.secrets = resolve_secrets(secret_names(name), options_.secrets, options_.environment);
   started.emplace(name, entry);
@@ -144,13 +144,13 @@ FleetOptions SandboxPool::fleet_options() const {
 
 std::vector<blueprint::Mount> SandboxPool::mounts_of(const std::string& sandbox) const {
   std::vector<blueprint::Mount> mounts;
-  for (const blueprint::FileResource& resource : registry_.sandbox(sandbox).resources)
+  for (const blueprint::FileResource& resource : registry_.blueprint(sandbox).resources)
     mounts.push_back(blueprint::mount_of(resource, host_paths_.resolve(resource.host_path)));
   return mounts;
 }
 
 std::vector<std::string> SandboxPool::secret_names(const std::string& sandbox) const {
-  std::vector<std::string> names = registry_.sandbox(sandbox).secrets;
+  std::vector<std::string> names = registry_.blueprint(sandbox).secrets;
   for (const registry::Tool* tool : registry_.tools_of(sandbox))
     names.insert(names.end(), tool->config.secrets.begin(), tool->config.secrets.end());
   std::sort(names.begin(), names.end());
@@ -164,7 +164,7 @@ Task<Lease> SandboxPool::checkout(std::string name, CheckoutOptions options) {
   if (found == fleets_.end()) {
     std::vector<std::string> started;
     for (const auto& [known, entry] : fleets_) started.push_back(known);
-    throw registry::UnknownSandbox(name, std::move(started));
+    throw registry::UnknownBlueprint(name, std::move(started));
   }
   const std::shared_ptr<Fleet> fleet = found->second.fleet;
   co_return co_await fleet->checkout(
@@ -193,7 +193,7 @@ Task<> SandboxPool::shutdown(std::chrono::milliseconds drain) {
 
 PoolStats SandboxPool::stats() const {
   PoolStats stats;
-  for (const auto& [name, entry] : fleets_) stats.sandboxes.emplace(name, entry.fleet->stats());
+  for (const auto& [name, entry] : fleets_) stats.blueprints.emplace(name, entry.fleet->stats());
   stats.memory_total_bytes = budget_->total_bytes();
   stats.memory_taken_bytes = budget_->taken_bytes();
   return stats;

@@ -52,11 +52,11 @@ class SandboxPool {
 
   // Builds what is missing and returns when each of these sandboxes (without names: all that are
   // registered) has as many idle as its blueprint wants. Those that are started already stay as
-  // they are. UnknownSandbox, ConfigError if the memory cannot suffice, what building or spawning
+  // they are. UnknownBlueprint, ConfigError if the memory cannot suffice, what building or spawning
   // throws: then none of them is started.
   Task<> startup(std::vector<std::string> names = {}, OnProgress on_progress = {});
 
-  // UnknownSandbox if it was not started; ConfigError if the options want more than the blueprint
+  // UnknownBlueprint if it was not started; ConfigError if the options want more than the blueprint
   // allows; CapacityReached, SpawningFails, SpawnError, PoolClosed. The lease may outlive the pool,
   // not its executor.
   Task<Lease> checkout(std::string name, CheckoutOptions options = {});

@@ -43,7 +43,7 @@ TEST_CASE("a startup that fails leaves nothing started, and another may succeed"
   CHECK_THROWS_AS(fixture.startup(), Error);
   fixture.settle();
   CHECK(fixture.backend.alive.empty());
-  CHECK(fixture.pool->stats().sandboxes.empty());
+  CHECK(fixture.pool->stats().blueprints.empty());
   CHECK(fixture.pool->stats().memory_taken_bytes == 0);
   fixture.startup();
   CHECK(fixture.stats().idle == 2);
@@ -86,7 +86,7 @@ TEST_CASE("P7: an idle sandbox is handed over without a spawn") {
   PoolFixture fixture(2);
   fixture.startup();
   const Lease lease = fixture.checkout();
-  CHECK(lease.path() == CheckoutPath::warm);
+  CHECK(lease.path() == CheckoutKind::warm);
   fixture.settle();
   CHECK(fixture.backend.spawned == 2);
 }
@@ -97,7 +97,7 @@ TEST_CASE("single use: another is made before the leased one comes back, but not
   std::optional<Lease> lease = fixture.checkout();
   fixture.settle();
   CHECK(fixture.backend.spawned == 2);  // the turn that begins now has the processors
-  SUBCASE("after a moment") { fixture.advance(FleetOptions().calm); }
+  SUBCASE("after a moment") { fixture.advance(FleetOptions().replacement_delay); }
   SUBCASE("when it is over") {
     lease.reset();
     fixture.settle();
@@ -120,7 +120,7 @@ TEST_CASE("P8: when none is idle and there is room, one is made") {
   const Lease one = fixture.checkout();
   const Lease two = fixture.checkout();
   const Lease three = fixture.checkout();
-  CHECK(three.path() == CheckoutPath::overflow);
+  CHECK(three.path() == CheckoutKind::overflow);
   CHECK(fixture.backend.spawned == 3);
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("P9: when there is no room a caller waits, and other sandboxes are sti
   const Lease two = fixture.checkout();
   const auto waiting = fixture.begin_checkout();
   CHECK_FALSE(waiting->done);
-  CHECK(fixture.run(fixture.pool->checkout("other")).path() == CheckoutPath::warm);
+  CHECK(fixture.run(fixture.pool->checkout("other")).path() == CheckoutKind::warm);
 }
 
 TEST_CASE("P10: a return and a retirement each wake exactly one, first come first served") {
@@ -150,7 +150,7 @@ TEST_CASE("P10: a return and a retirement each wake exactly one, first come firs
   two.reset();
   fixture.settle();
   CHECK(second->done);
-  CHECK(second->lease->path() == CheckoutPath::blocked);
+  CHECK(second->lease->path() == CheckoutKind::blocked);
   CHECK_FALSE(third->done);
 }
 
@@ -272,7 +272,7 @@ TEST_CASE("when spawning keeps failing nobody waits for it, and it recovers by i
   fixture.backend.failing = 0;
   fixture.advance(60s);
   CHECK(fixture.stats().idle == 1);
-  CHECK(fixture.checkout().path() == CheckoutPath::warm);
+  CHECK(fixture.checkout().path() == CheckoutKind::warm);
 }
 
 TEST_CASE("spawns ahead of demand pause longer after each failure") {
@@ -295,8 +295,8 @@ TEST_CASE("spawns ahead of demand pause longer after each failure") {
 TEST_CASE("P31: a sandbox that was not started cannot be checked out") {
   PoolFixture fixture(1, small_options(), {"default", "other"});
   fixture.run(fixture.pool->startup({"default"}));
-  CHECK_THROWS_AS(fixture.run(fixture.pool->checkout("nope")), registry::UnknownSandbox);
-  CHECK_THROWS_AS(fixture.run(fixture.pool->checkout("other")), registry::UnknownSandbox);
+  CHECK_THROWS_AS(fixture.run(fixture.pool->checkout("nope")), registry::UnknownBlueprint);
+  CHECK_THROWS_AS(fixture.run(fixture.pool->checkout("other")), registry::UnknownBlueprint);
 }
 
 TEST_CASE("P34: a sandbox that ended in a lease is not used again, and is replaced") {
@@ -480,7 +480,7 @@ TEST_CASE("a startup for which the memory does not suffice is in nobody's way") 
   blueprint::SandboxConfig large;
   large.name = "large";
   large.pool_size = 500;
-  fixture.registry.register_sandbox(large);
+  fixture.registry.register_blueprint(large);
   CHECK_THROWS_AS(fixture.startup(), blueprint::ConfigError);
   const Lease lease = fixture.checkout();
 }
@@ -521,7 +521,7 @@ TEST_CASE("a startup that is cancelled ends what it has started") {
   fixture.settle();
   CHECK(ended);
   CHECK(fixture.backend.existing.empty());
-  CHECK(fixture.pool->stats().sandboxes.empty());
+  CHECK(fixture.pool->stats().blueprints.empty());
   fixture.backend.holds_spawns = false;
   fixture.startup();
   CHECK(fixture.stats("two").idle == 1);
@@ -566,7 +566,7 @@ TEST_CASE("P24: mounts are told as the engine's machine sees them") {
   config.name = "default";
   config.pool_size = 0;
   config.resources = {{"/app/data/in", "/in", true, "/elsewhere"}, {"/other", "/out", false, {}}};
-  fixture.registry.register_sandbox(config);
+  fixture.registry.register_blueprint(config);
   fixture.startup();
   CHECK(fixture.backend.mounted ==
         std::vector<blueprint::Mount>{{"/srv/data/in", "/in", true}, {"/other", "/out", false}});

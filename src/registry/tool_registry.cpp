@@ -16,8 +16,8 @@ using blueprint::in_quotes;
 
 constexpr std::size_t most_names_in_message = 20;
 
-std::string known_sandboxes(const std::vector<std::string>& known) {
-  if (known.empty()) return "no sandbox is registered";
+std::string known_blueprints(const std::vector<std::string>& known) {
+  if (known.empty()) return "no blueprint is registered";
   std::string text = "registered are ";
   for (std::size_t index = 0; index < std::min(known.size(), most_names_in_message); ++index) {
     if (index > 0) text += ", ";
@@ -38,20 +38,20 @@ ToolProblem problem_of(const Tool& tool, std::size_t index, std::string field,
 
 }  // namespace
 
-UnknownSandbox::UnknownSandbox(std::string_view wanted, std::vector<std::string> existing)
-    : Error("there is no sandbox " + in_quotes(wanted) + "; " + known_sandboxes(existing) +
+UnknownBlueprint::UnknownBlueprint(std::string_view wanted, std::vector<std::string> existing)
+    : Error("there is no blueprint " + in_quotes(wanted) + "; " + known_blueprints(existing) +
             suggestion(wanted, existing)),
       name(wanted),
       known(std::move(existing)) {}
 
-void ToolRegistry::register_sandbox(blueprint::SandboxConfig config) {
+void ToolRegistry::register_blueprint(blueprint::SandboxConfig config) {
   blueprint::SandboxConfig valid = blueprint::validated(std::move(config));
-  if (sandboxes_.contains(valid.name)) {
+  if (blueprints_.contains(valid.name)) {
     throw blueprint::ConfigError("sandbox " + in_quotes(valid.name),
                                  {{"name", "is registered already: " + in_quotes(valid.name)}});
   }
   const std::string name = valid.name;
-  sandboxes_.emplace(name, Entry{std::move(valid), {}});
+  blueprints_.emplace(name, Entry{std::move(valid), {}});
 }
 
 void ToolRegistry::register_tool(Tool tool) {
@@ -76,8 +76,8 @@ void ToolRegistry::register_tools(std::vector<Tool> tools) {
 
 void ToolRegistry::keep(Tool tool) {
   const std::string name = tool.config.name;
-  for (const std::string& sandbox : tool.config.sandboxes) {
-    std::vector<std::string>& names = sandboxes_.find(sandbox)->second.tools;
+  for (const std::string& blueprint : tool.config.blueprints) {
+    std::vector<std::string>& names = blueprints_.find(blueprint)->second.tools;
     names.insert(std::upper_bound(names.begin(), names.end(), name), name);
   }
   tools_.emplace(name, std::move(tool));
@@ -86,7 +86,7 @@ void ToolRegistry::keep(Tool tool) {
 std::vector<ToolProblem> ToolRegistry::registration_problems(const std::vector<Tool>& tools) const {
   std::vector<ToolProblem> problems;
   std::unordered_set<std::string> names;
-  const std::vector<std::string> known = sandbox_names();
+  const std::vector<std::string> known = blueprint_names();
   for (std::size_t index = 0; index < tools.size(); ++index) {
     const Tool& tool = tools[index];
     for (blueprint::Problem& problem : blueprint::problems_of(tool.config))
@@ -98,12 +98,12 @@ std::vector<ToolProblem> ToolRegistry::registration_problems(const std::vector<T
       problems.push_back(problem_of(
           tool, index, "source",
           "is larger than the " + std::to_string(most_source_bytes) + " bytes a tool may have"));
-    for (std::size_t at = 0; at < tool.config.sandboxes.size(); ++at) {
-      const std::string& sandbox = tool.config.sandboxes[at];
-      if (sandboxes_.contains(sandbox)) continue;
-      problems.push_back(problem_of(tool, index, blueprint::element_of("sandboxes", at),
-                                    "names the unknown sandbox " + in_quotes(sandbox) + "; " +
-                                        known_sandboxes(known) + suggestion(sandbox, known)));
+    for (std::size_t at = 0; at < tool.config.blueprints.size(); ++at) {
+      const std::string& blueprint = tool.config.blueprints[at];
+      if (blueprints_.contains(blueprint)) continue;
+      problems.push_back(problem_of(tool, index, blueprint::element_of("blueprints", at),
+                                    "names the unknown blueprint " + in_quotes(blueprint) + "; " +
+                                        known_blueprints(known) + suggestion(blueprint, known)));
     }
   }
   return problems;
@@ -115,10 +115,10 @@ std::vector<ToolProblem> ToolRegistry::source_problems(const std::vector<Tool>& 
     if (tools[index].source.size() > most_source_bytes) continue;
     CompileJob job{&tools[index], index, {}};
     bool found = false;
-    for (const std::string& name : tools[index].config.sandboxes) {
-      const auto sandbox = sandboxes_.find(name);
-      if (sandbox == sandboxes_.end()) continue;
-      const PythonVersion version = python_version_of(sandbox->second.config.python_version);
+    for (const std::string& name : tools[index].config.blueprints) {
+      const auto blueprint = blueprints_.find(name);
+      if (blueprint == blueprints_.end()) continue;
+      const PythonVersion version = python_version_of(blueprint->second.config.python_version);
       if (!found || version < job.oldest_python) job.oldest_python = version;
       found = true;
     }
@@ -128,30 +128,31 @@ std::vector<ToolProblem> ToolRegistry::source_problems(const std::vector<Tool>& 
 }
 
 const ToolRegistry::Entry& ToolRegistry::entry(std::string_view name) const {
-  const auto found = sandboxes_.find(name);
-  if (found == sandboxes_.end()) throw UnknownSandbox(name, sandbox_names());
+  const auto found = blueprints_.find(name);
+  if (found == blueprints_.end()) throw UnknownBlueprint(name, blueprint_names());
   return found->second;
 }
 
-const blueprint::SandboxConfig& ToolRegistry::sandbox(std::string_view name) const {
+const blueprint::SandboxConfig& ToolRegistry::blueprint(std::string_view name) const {
   return entry(name).config;
 }
 
-std::vector<const Tool*> ToolRegistry::tools_of(std::string_view sandbox) const {
+std::vector<const Tool*> ToolRegistry::tools_of(std::string_view blueprint) const {
   std::vector<const Tool*> tools;
-  for (const std::string& name : entry(sandbox).tools) tools.push_back(&tools_.find(name)->second);
+  for (const std::string& name : entry(blueprint).tools)
+    tools.push_back(&tools_.find(name)->second);
   return tools;
 }
 
-std::vector<std::string> ToolRegistry::packages_of(std::string_view sandbox) const {
-  std::vector<std::string> packages = entry(sandbox).config.dependencies;
-  for (const Tool* tool : tools_of(sandbox))
+std::vector<std::string> ToolRegistry::packages_of(std::string_view blueprint) const {
+  std::vector<std::string> packages = entry(blueprint).config.dependencies;
+  for (const Tool* tool : tools_of(blueprint))
     packages.insert(packages.end(), tool->config.packages.begin(), tool->config.packages.end());
   return blueprint::canonical_requirements(packages);
 }
 
-std::string ToolRegistry::sandbox_checksum(std::string_view name) const {
-  const blueprint::SandboxConfig& config = sandbox(name);
+std::string ToolRegistry::blueprint_checksum(std::string_view name) const {
+  const blueprint::SandboxConfig& config = blueprint(name);
   std::vector<std::string> preload = config.preload;
   std::sort(preload.begin(), preload.end());
   const std::vector<const Tool*> tools = tools_of(name);
@@ -170,10 +171,10 @@ std::string ToolRegistry::sandbox_checksum(std::string_view name) const {
   return digest.finish();
 }
 
-std::vector<std::string> ToolRegistry::sandbox_names() const {
+std::vector<std::string> ToolRegistry::blueprint_names() const {
   std::vector<std::string> names;
-  names.reserve(sandboxes_.size());
-  for (const auto& [name, unused] : sandboxes_) names.push_back(name);
+  names.reserve(blueprints_.size());
+  for (const auto& [name, unused] : blueprints_) names.push_back(name);
   return names;
 }
 

@@ -14,8 +14,8 @@
 
 namespace hearth::registry {
 
-struct UnknownSandbox : Error {
-  UnknownSandbox(std::string_view wanted, std::vector<std::string> existing);
+struct UnknownBlueprint : Error {
+  UnknownBlueprint(std::string_view wanted, std::vector<std::string> existing);
   std::string name;
   std::vector<std::string> known;
 };
@@ -30,23 +30,23 @@ class ToolRegistry {
   explicit ToolRegistry(RegistryOptions options = {}) : options_(std::move(options)) {}
 
   // ConfigError when it is not valid or its name is taken.
-  void register_sandbox(blueprint::SandboxConfig config);
+  void register_blueprint(blueprint::SandboxConfig config);
 
   // ToolError with every problem, and then none is registered. Its sandboxes must be registered.
   // Blocks while Python looks at the sources: once, however many tools there are.
   void register_tools(std::vector<Tool> tools);
   void register_tool(Tool tool);
 
-  // These throw UnknownSandbox.
-  const blueprint::SandboxConfig& sandbox(std::string_view name) const;
-  std::vector<const Tool*> tools_of(std::string_view sandbox) const;  // sorted by name
+  // These throw UnknownBlueprint.
+  const blueprint::SandboxConfig& blueprint(std::string_view name) const;
+  std::vector<const Tool*> tools_of(std::string_view blueprint) const;  // sorted by name
   // Of the blueprint and its tools, each once, in one spelling, sorted.
-  std::vector<std::string> packages_of(std::string_view sandbox) const;
+  std::vector<std::string> packages_of(std::string_view blueprint) const;
   // Changes with the harness's version, the Python version, packages, preloaded modules and any
   // byte of a tool; not with the order of anything. 64 hexadecimal digits.
-  std::string sandbox_checksum(std::string_view name) const;
+  std::string blueprint_checksum(std::string_view name) const;
 
-  std::vector<std::string> sandbox_names() const;  // sorted
+  std::vector<std::string> blueprint_names() const;  // sorted
 
  private:
   struct Entry {
@@ -59,7 +59,7 @@ class ToolRegistry {
   void keep(Tool tool);
 
   RegistryOptions options_;
-  std::map<std::string, Entry, std::less<>> sandboxes_;
+  std::map<std::string, Entry, std::less<>> blueprints_;
   std::map<std::string, Tool, std::less<>> tools_;
 };
 

@@ -14,14 +14,14 @@ using blueprint::ConfigError;
 
 namespace {
 
-ToolRegistry with_sandboxes(std::vector<std::string> names) {
+ToolRegistry with_blueprints(std::vector<std::string> names) {
   ToolRegistry registry;
-  for (std::string& name : names) registry.register_sandbox({.name = std::move(name)});
+  for (std::string& name : names) registry.register_blueprint({.name = std::move(name)});
   return registry;
 }
 
-Tool text_tool(std::string name, std::string source, std::vector<std::string> sandboxes = {"a"}) {
-  return {.config = {.name = std::move(name), .sandboxes = std::move(sandboxes)},
+Tool text_tool(std::string name, std::string source, std::vector<std::string> blueprints = {"a"}) {
+  return {.config = {.name = std::move(name), .blueprints = std::move(blueprints)},
           .source = std::move(source)};
 }
 
@@ -37,40 +37,40 @@ std::vector<ToolProblem> problems_of_registering(ToolRegistry& registry, std::ve
 }  // namespace
 
 TEST_CASE("C21: a sandbox that is not registered is an error that names what exists") {
-  const ToolRegistry registry = with_sandboxes({"default", "analytics"});
-  CHECK(registry.sandbox("default").name == "default");
-  CHECK_THROWS_AS(registry.sandbox("x"), UnknownSandbox);
-  CHECK_THROWS_AS(registry.sandbox_checksum("x"), UnknownSandbox);
-  CHECK_THROWS_AS(registry.tools_of("x"), UnknownSandbox);
-  CHECK_THROWS_AS(registry.packages_of("x"), UnknownSandbox);
+  const ToolRegistry registry = with_blueprints({"default", "analytics"});
+  CHECK(registry.blueprint("default").name == "default");
+  CHECK_THROWS_AS(registry.blueprint("x"), UnknownBlueprint);
+  CHECK_THROWS_AS(registry.blueprint_checksum("x"), UnknownBlueprint);
+  CHECK_THROWS_AS(registry.tools_of("x"), UnknownBlueprint);
+  CHECK_THROWS_AS(registry.packages_of("x"), UnknownBlueprint);
   try {
-    registry.sandbox("analytic");
+    registry.blueprint("analytic");
     FAIL("found");
-  } catch (const UnknownSandbox& error) {
+  } catch (const UnknownBlueprint& error) {
     CHECK(error.name == "analytic");
     CHECK(error.known == std::vector<std::string>{"analytics", "default"});
     CHECK(std::string(error.what()) ==
-          "there is no sandbox \"analytic\"; registered are analytics, default; did you mean "
+          "there is no blueprint \"analytic\"; registered are analytics, default; did you mean "
           "\"analytics\"?");
   }
-  CHECK_THROWS_WITH_AS(ToolRegistry().sandbox("x"),
-                       "there is no sandbox \"x\"; no sandbox is registered", UnknownSandbox);
+  CHECK_THROWS_WITH_AS(ToolRegistry().blueprint("x"),
+                       "there is no blueprint \"x\"; no blueprint is registered", UnknownBlueprint);
 }
 
 TEST_CASE("a sandbox is registered once, and only when it is valid") {
-  ToolRegistry registry = with_sandboxes({"a"});
-  CHECK_THROWS_AS(registry.register_sandbox({.name = "a"}), ConfigError);
-  CHECK_THROWS_AS(registry.register_sandbox({.name = "B"}), ConfigError);
-  CHECK(registry.sandbox_names() == std::vector<std::string>{"a"});
+  ToolRegistry registry = with_blueprints({"a"});
+  CHECK_THROWS_AS(registry.register_blueprint({.name = "a"}), ConfigError);
+  CHECK_THROWS_AS(registry.register_blueprint({.name = "B"}), ConfigError);
+  CHECK(registry.blueprint_names() == std::vector<std::string>{"a"});
 }
 
 TEST_CASE("a tool comes from a file or from text, with what is said about it") {
   const test::TemporaryDirectory folder;
   const auto path = folder.path() / "tool.py";
   std::ofstream(path) << "def greet():\n    return 'hello'\n";
-  ToolRegistry registry = with_sandboxes({"a", "b"});
+  ToolRegistry registry = with_blueprints({"a", "b"});
   registry.register_tool(
-      tool_from_file({.name = "greet", .sandboxes = {"a"}, .packages = {"httpx"}}, path));
+      tool_from_file({.name = "greet", .blueprints = {"a"}, .packages = {"httpx"}}, path));
   registry.register_tool(text_tool("add", "def add(a, b): return a + b\n", {"b", "a"}));
 
   const std::vector<const Tool*> tools = registry.tools_of("a");
@@ -91,10 +91,10 @@ TEST_CASE("a tool that does not compile is refused with file and line") {
   const test::TemporaryDirectory folder;
   const auto path = folder.path() / "broken.py";
   std::ofstream(path) << "x = 1\ndef broken(:\n    pass\n";
-  ToolRegistry registry = with_sandboxes({"a"});
+  ToolRegistry registry = with_blueprints({"a"});
   const auto problems = problems_of_registering(
       registry,
-      {text_tool("good", "y = 1\n"), tool_from_file({.name = "broken", .sandboxes = {"a"}}, path),
+      {text_tool("good", "y = 1\n"), tool_from_file({.name = "broken", .blueprints = {"a"}}, path),
        text_tool("unfinished", "def f():\n\n\n  return (1 +\n"),
        text_tool("nul", std::string("x = '\0'\n", 8))});
 
@@ -111,9 +111,9 @@ TEST_CASE("a tool that does not compile is refused with file and line") {
 
 TEST_CASE("a tool is checked for the oldest Python of its sandboxes") {
   ToolRegistry registry;
-  registry.register_sandbox({.name = "old", .python_version = "3.8"});
-  registry.register_sandbox({.name = "new", .python_version = "3.10.2"});
-  registry.register_sandbox({.name = "future", .python_version = "9.9"});
+  registry.register_blueprint({.name = "old", .python_version = "3.8"});
+  registry.register_blueprint({.name = "new", .python_version = "3.10.2"});
+  registry.register_blueprint({.name = "future", .python_version = "9.9"});
   const std::string match = "match 1:\n    case 1: pass\n";
   CHECK(problems_of_registering(registry, {text_tool("one", match, {"new", "old"})}).size() == 1);
   CHECK(problems_of_registering(registry, {text_tool("two", match, {"new"})}).empty());
@@ -124,15 +124,15 @@ TEST_CASE("a tool is checked for the oldest Python of its sandboxes") {
 }
 
 TEST_CASE("a source may have any encoding that Python accepts") {
-  ToolRegistry registry = with_sandboxes({"a"});
+  ToolRegistry registry = with_blueprints({"a"});
   CHECK(problems_of_registering(registry, {text_tool("latin", "# coding: latin-1\nx = '\xe4'\n"),
                                            text_tool("utf8", "x = 'ä'\n"), text_tool("empty", "")})
             .empty());
   CHECK(problems_of_registering(registry, {text_tool("wrong", "x = '\xe4'\n")}).size() == 1);
 }
 
-TEST_CASE("tools with taken names, unknown sandboxes or bad metadata are refused together") {
-  ToolRegistry registry = with_sandboxes({"default", "analytics"});
+TEST_CASE("tools with taken names, unknown blueprints or bad metadata are refused together") {
+  ToolRegistry registry = with_blueprints({"default", "analytics"});
   registry.register_tool(text_tool("taken", "x = 1\n", {"default"}));
   std::string texts;
   for (const ToolProblem& problem :
@@ -144,7 +144,7 @@ TEST_CASE("tools with taken names, unknown sandboxes or bad metadata are refused
   }
   CHECK(texts ==
         "tool \"taken\": name is registered already: \"taken\"\n"
-        "tool \"fresh\": sandboxes[1] names the unknown sandbox \"defualt\"; registered are "
+        "tool \"fresh\": blueprints[1] names the unknown blueprint \"defualt\"; registered are "
         "analytics, default; did you mean \"default\"?\n"
         "tool \"fresh\": name is registered already: \"fresh\"\n"
         "tool \"not-a-name\": name must be a Python identifier of at most 63 ASCII letters, is "
@@ -152,7 +152,7 @@ TEST_CASE("tools with taken names, unknown sandboxes or bad metadata are refused
 }
 
 TEST_CASE("a source of more than a mebibyte is refused") {
-  ToolRegistry registry = with_sandboxes({"a"});
+  ToolRegistry registry = with_blueprints({"a"});
   const auto problems = problems_of_registering(
       registry, {text_tool("fits", '#' + std::string(most_source_bytes - 1, 'x')),
                  text_tool("large", '#' + std::string(most_source_bytes, 'x'))});
@@ -164,7 +164,7 @@ TEST_CASE("a source of more than a mebibyte is refused") {
 TEST_CASE("without Python on the machine tools are registered unchecked") {
   for (const char* python : {"hearth-no-such-python", "/etc/passwd"}) {
     ToolRegistry registry({.python = python});
-    registry.register_sandbox({.name = "a"});
+    registry.register_blueprint({.name = "a"});
     CHECK_NOTHROW(registry.register_tool(text_tool("broken", "def (\n")));
     CHECK(registry.tools_of("a").size() == 1);
   }
@@ -172,12 +172,12 @@ TEST_CASE("without Python on the machine tools are registered unchecked") {
 
 TEST_CASE("a Python that fails is an error, not a tool that passes") {
   ToolRegistry registry({.python = "false"});
-  registry.register_sandbox({.name = "a"});
+  registry.register_blueprint({.name = "a"});
   CHECK_THROWS_AS(registry.register_tool(text_tool("fine", "x = 1\n")), Error);
 }
 
 TEST_CASE("a thousand tools cost one start of Python") {
-  ToolRegistry registry = with_sandboxes({"a"});
+  ToolRegistry registry = with_blueprints({"a"});
   std::vector<Tool> tools;
   tools.reserve(1000);
   for (int index = 0; index < 1000; ++index)

@@ -49,19 +49,19 @@ TEST_CASE("a long line is cut around the place") {
 
 TEST_CASE("lines of a secrets section are not shown") {
   const SourceText source(
-      "secrets.A = 1\nother = 1\r\n[secrets]\nB = 2\n[[sandbox]]\nsecrets = ['X']");
+      "secrets.A = 1\nother = 1\r\n[secrets]\nB = 2\n[[blueprint]]\nsecrets = ['X']");
   CHECK(source.showable_line(1).empty());
   CHECK(source.showable_line(2) == "other = 1");
   CHECK(source.showable_line(3).empty());
   CHECK(source.showable_line(4).empty());
-  CHECK(source.showable_line(5) == "[[sandbox]]");
+  CHECK(source.showable_line(5) == "[[blueprint]]");
   CHECK(source.showable_line(6) == "secrets = ['X']");
   CHECK(source.showable_line(0).empty());
   CHECK(source.showable_line(7).empty());
 }
 
 TEST_CASE("a field's path is taken apart into what it was made of") {
-  const std::vector<FieldStep> steps = steps_of("sandbox[12].allowed_ports.\"a.\\\"b\".\"\"[0]");
+  const std::vector<FieldStep> steps = steps_of("blueprint[12].allowed_ports.\"a.\\\"b\".\"\"[0]");
   REQUIRE(steps.size() == 6);
   CHECK(steps[0].key == "sandbox");
   CHECK((steps[1].is_index && steps[1].index == 12));

@@ -63,8 +63,8 @@ class Review {
       if (source.file) require_inside(field + ".file", *source.file);
       if (source.env) refuse(field + ".env", "passes a variable of your environment on");
     }
-    for (std::size_t index = 0; index < settings.sandboxes.size(); ++index)
-      look_at_names(element_of("sandbox", index) + ".secrets", settings.sandboxes[index].secrets,
+    for (std::size_t index = 0; index < settings.blueprints.size(); ++index)
+      look_at_names(element_of("blueprint", index) + ".secrets", settings.blueprints[index].secrets,
                     settings);
     for (std::size_t index = 0; index < settings.tools.size(); ++index)
       look_at_names(element_of("tool", index) + ".secrets", settings.tools[index].config.secrets,
@@ -74,10 +74,10 @@ class Review {
   void look_at_files(const Settings& settings) {
     for (std::size_t index = 0; index < settings.tools.size(); ++index)
       require_inside(element_of("tool", index) + ".file", settings.tools[index].file);
-    for (std::size_t index = 0; index < settings.sandboxes.size(); ++index) {
-      const auto& resources = settings.sandboxes[index].resources;
+    for (std::size_t index = 0; index < settings.blueprints.size(); ++index) {
+      const auto& resources = settings.blueprints[index].resources;
       for (std::size_t at = 0; at < resources.size(); ++at) {
-        const std::string field = element_of(element_of("sandbox", index) + ".resources", at);
+        const std::string field = element_of(element_of("blueprint", index) + ".resources", at);
         require_inside(field + ".host_path", resources[at].host_path);
         // What a path in /proc means depends on the process that uses it, an engine for instance.
         if (resources[at].host_path.starts_with("/proc/"))

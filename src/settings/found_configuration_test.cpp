@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // `key` and place of each problem of a file that was found in `folder`.
-std::string refused(const fs::path& folder, std::string text, Environment environment = {},
+std::string refused(const fs::path& folder, std::string text, Env environment = {},
                     bool was_named = false) {
   std::string places;
   try {
@@ -48,17 +48,17 @@ build_network = "host"
 [secrets]
 FROM_FILE = { file = "/etc/shadow" }
 FROM_VARIABLE = { env = "TOKEN" }
-[[sandbox]]
+[[blueprint]]
 name = "default"
 secrets = ["FROM_FILE", "AWS_SECRET_ACCESS_KEY"]
-[[sandbox.resources]]
+[[blueprint.resources]]
 host_path = "/etc"
 container_path = "/data"
 docker_host_path = "/etc"
 [[tool]]
 name = "greet"
 file = "../greet.py"
-sandboxes = ["default"]
+blueprints = ["default"]
 secrets = ["OTHER"]
 )";
 
@@ -78,9 +78,9 @@ TEST_CASE("a configuration that was only found may not reach outside of its dire
         "host_path_map.\"/data\" 14:11\n"
         "secrets.FROM_FILE.file 16:22\n"
         "secrets.FROM_VARIABLE.env 17:25\n"
-        "sandbox[0].secrets[1] 20:25\n"
-        "sandbox[0].resources[0].host_path 22:13\n"
-        "sandbox[0].resources[0].docker_host_path 24:20\n"
+        "blueprint[0].secrets[1] 20:25\n"
+        "blueprint[0].resources[0].host_path 22:13\n"
+        "blueprint[0].resources[0].docker_host_path 24:20\n"
         "tool[0].file 27:8\n"
         "tool[0].secrets[0] 29:12\n");
   CHECK(refused(folder.path(), reaching, {}, true).empty());
@@ -93,16 +93,16 @@ TEST_CASE("a configuration that was only found uses what is in its directory") {
 find_links = ["wheels"]
 [secrets]
 KEY = { file = "key" }
-[[sandbox]]
+[[blueprint]]
 name = "default"
 secrets = ["KEY"]
-[[sandbox.resources]]
+[[blueprint.resources]]
 host_path = ")" + here + R"(/data"
 container_path = "/data"
 [[tool]]
 name = "greet"
 file = "tools/greet.py"
-sandboxes = ["default"]
+blueprints = ["default"]
 )")
             .empty());
 }
@@ -116,13 +116,13 @@ TEST_CASE(
         "docker.base_image 2:14\ndocker.image_prefix 3:16\n");
   CHECK(refused(folder.path(), "[builder]\nindex_url = \"file://" + here + "/%2e%2e/index\"\n") ==
         "builder.index_url 2:13\n");
-  CHECK(refused(folder.path(), R"([[sandbox]]
+  CHECK(refused(folder.path(), R"([[blueprint]]
 name = "default"
-[[sandbox.resources]]
+[[blueprint.resources]]
 host_path = ")" + here + R"("
 container_path = "/data"
 read_only = false
-)") == "sandbox[0].resources[0].read_only 6:13\n");
+)") == "blueprint[0].resources[0].read_only 6:13\n");
 }
 
 TEST_CASE("a symbolic link, or a name that begins alike, does not lead out of the directory") {

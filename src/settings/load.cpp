@@ -106,7 +106,7 @@ LoadedSettings load_settings(SettingsInput input) {
   if (!problems.empty() || !diagnostics.empty())
     throw_sorted(std::move(diagnostics), problems, loaded);
 
-  for (blueprint::SandboxConfig& config : loaded.settings.sandboxes)
+  for (blueprint::SandboxConfig& config : loaded.settings.blueprints)
     config = blueprint::validated(std::move(config));
   const fs::path folder = fs::absolute(input.file).parent_path();
   resolve_paths(loaded.settings, folder);
@@ -117,8 +117,7 @@ LoadedSettings load_settings(SettingsInput input) {
   return loaded;
 }
 
-SettingsFile find_settings_file(const std::optional<fs::path>& named,
-                                const Environment& environment) {
+SettingsFile find_settings_file(const std::optional<fs::path>& named, const Env& environment) {
   if (named) return {*named};
   const auto variable = environment.find("HEARTH_CONFIG");
   if (variable != environment.end() && !variable->second.empty()) return {variable->second};
@@ -130,7 +129,7 @@ SettingsFile find_settings_file(const std::optional<fs::path>& named,
       "/etc/hearth/hearth.toml (hearth.example.toml is one to start with)");
 }
 
-SettingsInput read_settings_input(const SettingsFile& file, Environment environment,
+SettingsInput read_settings_input(const SettingsFile& file, Env environment,
                                   std::vector<CommandLineSetting> command_line) {
   // A repository's link would make an error message quote the file that it leads to.
   std::error_code failed;

@@ -11,7 +11,7 @@ using namespace hearth::settings;
 
 namespace {
 
-Settings load(std::string text, Environment environment = {},
+Settings load(std::string text, Env environment = {},
               std::vector<CommandLineSetting> command_line = {}) {
   return load_settings({"/etc/hearth/hearth.toml", std::move(text), std::move(environment),
                         std::move(command_line)})
@@ -19,7 +19,7 @@ Settings load(std::string text, Environment environment = {},
 }
 
 // What a person would read, without the excerpts.
-std::vector<std::string> complaints(std::string text, Environment environment = {},
+std::vector<std::string> complaints(std::string text, Env environment = {},
                                     std::vector<CommandLineSetting> command_line = {}) {
   std::vector<std::string> lines;
   try {
@@ -38,13 +38,13 @@ using Lines = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("a direct reference needs the consent that source builds need") {
-  const std::string sandbox = "[[sandbox]]\nname = 'box'\ndependencies = ['x', @]\n";
+  const std::string sandbox = "[[blueprint]]\nname = 'box'\ndependencies = ['x', @]\n";
   for (const std::string url : {"file:///tmp/x", "git+https://example.org/x", "https://a/b.whl"}) {
     std::string text = sandbox;
     text.replace(text.find('@'), 1, "'evil @ " + url + "'");
     INFO(url);
     CHECK(complaints(text) ==
-          Lines{"h.toml:3:22: error: sandbox[0].dependencies[1] is a direct reference, which "
+          Lines{"h.toml:3:22: error: blueprint[0].dependencies[1] is a direct reference, which "
                 "may run code of its own while it is installed; allow_source_builds = true in "
                 "[builder] permits that"});
     CHECK(complaints("[builder]\nallow_source_builds = true\n" + text).empty());
@@ -63,18 +63,18 @@ TEST_CASE("a file declares settings, blueprints, tools and the sources of secret
   const Settings settings = load(R"(
 [log]
 level = "debug"
-[[sandbox]]
+[[blueprint]]
 name = "default"
-[sandbox.resource_limits]
+[blueprint.resource_limits]
 memory_mb = 512
-[sandbox.network_policy]
+[blueprint.network_policy]
 allowed_hosts = ["API.example."]
-[[sandbox]]
+[[blueprint]]
 name = "other"
 [[tool]]
 name = "search"
 file = "tools/search.py"
-sandboxes = ["default", "other"]
+blueprints = ["default", "other"]
 packages = ["httpx"]
 secrets = ["KEY"]
 [secrets]
@@ -82,10 +82,10 @@ KEY = { env = "MY_KEY" }
 OTHER = { file = "secrets/other" }
 )");
   CHECK(settings.log.level == log::Level::debug);
-  REQUIRE(settings.sandboxes.size() == 2);
-  CHECK(settings.sandboxes[0].resource_limits.memory_mb == 512);
-  CHECK(settings.sandboxes[0].network_policy.allowed_hosts == Lines{"api.example"});
-  CHECK(settings.sandboxes[1] == blueprint::SandboxConfig{.name = "other"});
+  REQUIRE(settings.blueprints.size() == 2);
+  CHECK(settings.blueprints[0].resource_limits.memory_mb == 512);
+  CHECK(settings.blueprints[0].network_policy.allowed_hosts == Lines{"api.example"});
+  CHECK(settings.blueprints[1] == blueprint::SandboxConfig{.name = "other"});
   REQUIRE(settings.tools.size() == 1);
   CHECK(settings.tools[0].config.packages == Lines{"httpx"});
   CHECK(settings.secrets.at("KEY") == SecretSource{.env = "MY_KEY"});
@@ -93,16 +93,16 @@ OTHER = { file = "secrets/other" }
 
 TEST_CASE("relative paths are relative to the configuration's folder") {
   const Settings settings = load(R"(
-[[sandbox]]
+[[blueprint]]
 name = "a"
 [[tool]]
 name = "one"
 file = "tools/../one.py"
-sandboxes = ["a"]
+blueprints = ["a"]
 [[tool]]
 name = "two"
 file = "/srv/two.py"
-sandboxes = ["a"]
+blueprints = ["a"]
 [secrets]
 KEY = { file = "key" }
 )");
@@ -116,8 +116,8 @@ TEST_CASE("an unknown key is an error at its place, with the nearest known one")
         Lines{"h.toml:2:3: error: log.levle is not a known key; did you mean \"level\"?"});
   CHECK(complaints("[[sandbxo]]\nname = 'a'\n") ==
         Lines{"h.toml:1:3: error: sandbxo is not a known key; did you mean \"sandbox\"?"});
-  CHECK(complaints("[[sandbox]]\nname = 'a'\nresource_limits = { memroy_mb = 1 }\n") ==
-        Lines{"h.toml:3:21: error: sandbox[0].resource_limits.memroy_mb is not a known key; did "
+  CHECK(complaints("[[blueprint]]\nname = 'a'\nresource_limits = { memroy_mb = 1 }\n") ==
+        Lines{"h.toml:3:21: error: blueprint[0].resource_limits.memroy_mb is not a known key; did "
               "you mean \"memory_mb\"?"});
   CHECK(complaints("quite_different = 1\n") ==
         Lines{"h.toml:1:1: error: quite_different is not a known key"});
@@ -129,9 +129,9 @@ TEST_CASE("a value of the wrong type is an error at its place") {
   CHECK(complaints("log = 3\n") == Lines{"h.toml:1:7: error: log must be a table, is an integer"});
   CHECK(complaints("[sandbox]\nname = 'a'\n") ==
         Lines{"h.toml:1:1: error: sandbox must be a list, is a table"});
-  CHECK(complaints("[[sandbox]]\nname = 1979-05-27\n")
+  CHECK(complaints("[[blueprint]]\nname = 1979-05-27\n")
             .front()
-            .find("h.toml:2:8: error: sandbox[0].name is a date or a time, which no key takes") ==
+            .find("h.toml:2:8: error: blueprint[0].name is a date or a time, which no key takes") ==
         0);
 }
 
@@ -139,14 +139,14 @@ TEST_CASE("C9: all errors of a file are reported together, sorted by position") 
   const Lines lines = complaints(R"([[tool]]
 name = "t"
 file = "t.py"
-sandboxes = ["defualt"]
-[[sandbox]]
+blueprints = ["defualt"]
+[[blueprint]]
 name = "default"
 pool_size = "many"
-[sandbox.resource_limits]
+[blueprint.resource_limits]
 memory_mb = 512
 memory_swap_mb = 512
-[[sandbox]]
+[[blueprint]]
 name = "default"
 [server]
 listen = "example.com"
@@ -154,14 +154,15 @@ listen = "example.com"
 max_overflow = -1
 )");
   REQUIRE(lines.size() == 6);
-  CHECK(lines[0] ==
-        "h.toml:4:14: error: tool[0].sandboxes[0] names the unknown sandbox \"defualt\"; did you "
-        "mean \"default\"?");
-  CHECK(lines[1] == "h.toml:7:13: error: sandbox[0].pool_size must be an integer, is a string");
-  CHECK(lines[2].find("h.toml:10:18: error: sandbox[0].resource_limits.memory_swap_mb is the") ==
+  CHECK(
+      lines[0] ==
+      "h.toml:4:14: error: tool[0].blueprints[0] names the unknown blueprint \"defualt\"; did you "
+      "mean \"default\"?");
+  CHECK(lines[1] == "h.toml:7:13: error: blueprint[0].pool_size must be an integer, is a string");
+  CHECK(lines[2].find("h.toml:10:18: error: blueprint[0].resource_limits.memory_swap_mb is the") ==
         0);
   CHECK(lines[3] ==
-        "h.toml:12:8: error: sandbox[1].name repeats \"default\", the name of sandbox[0]");
+        "h.toml:12:8: error: blueprint[1].name repeats \"default\", the name of blueprint[0]");
   CHECK(lines[4].find("h.toml:14:10: error: server.listen must be an address and a port") == 0);
   CHECK(lines[5] == "h.toml:16:16: error: pool.max_overflow must be at least 0, is -1");
 }
@@ -175,10 +176,11 @@ TEST_CASE("a syntax error has its place") {
 
 TEST_CASE("what is missing is reported at the table it is missing from") {
   CHECK(
-      complaints("\n[[tool]]\nname = 'a'\nsandboxes = []\n") ==
-      Lines{"h.toml:2:1: error: tool[0].file is missing",
-            "h.toml:4:13: error: tool[0].sandboxes is empty; name the sandboxes whose scripts may "
-            "call the tool"});
+      complaints("\n[[tool]]\nname = 'a'\nblueprints = []\n") ==
+      Lines{
+          "h.toml:2:1: error: tool[0].file is missing",
+          "h.toml:4:13: error: tool[0].blueprints is empty; name the blueprints whose scripts may "
+          "call the tool"});
 }
 
 TEST_CASE("the command line wins over the environment, that over the file, that over the default") {
@@ -233,7 +235,7 @@ TEST_CASE("a bad value from the environment or the command line names where it c
 }
 
 TEST_CASE("a variable that is nearly a setting gets a warning, others none") {
-  const auto warnings = [](Environment environment) {
+  const auto warnings = [](Env environment) {
     return load_settings({"h.toml", "", std::move(environment), {}}).warnings;
   };
   CHECK(warnings({{"HEARTH_LOG_LEVLE", "debug"}}) ==
@@ -253,7 +255,7 @@ TEST_CASE("C26: a secret's value in the file is refused with an explanation and 
       "secrets.KEY = \"hunter2\"\n",
       "secrets = { KEY = \"hunter2\" }\n",
       "secrets = \"hunter2\"\n",
-      "[[sandbox]]\nname = 'a'\ndependencies = ['a @ https://hunter2@x/y', '-r x']\n",
+      "[[blueprint]]\nname = 'a'\ndependencies = ['a @ https://hunter2@x/y', '-r x']\n",
       "[builder]\nindex_url = 'https://me:hunter2@x/y'\n",
   };
   for (const std::string& text : texts) {
@@ -282,8 +284,8 @@ TEST_CASE("C26: a secret has one source and a name a secret may have") {
 }
 
 TEST_CASE("a path with a NUL byte is refused: the kernel would read only its beginning") {
-  CHECK(complaints("[[sandbox]]\nname = 'a'\n[[tool]]\nname = 't'\nfile = \"a\\u0000b\"\n"
-                   "sandboxes = ['a']\n[state]\ndir = \"/x\\u0000\"\n[secrets]\n"
+  CHECK(complaints("[[blueprint]]\nname = 'a'\n[[tool]]\nname = 't'\nfile = \"a\\u0000b\"\n"
+                   "blueprints = ['a']\n[state]\ndir = \"/x\\u0000\"\n[secrets]\n"
                    "KEY = { file = \"/a\\u0000\" }\n") ==
         Lines{"h.toml:5:8: error: tool[0].file holds a NUL byte, which no path can",
               "h.toml:8:7: error: state.dir holds a NUL byte, which no path can",

@@ -84,7 +84,7 @@ class Overrider {
     result_.origins[key.path()] = std::move(origin);
   }
 
-  void apply_environment(const Environment& environment) {
+  void apply_environment(const Env& environment) {
     for (const OverridableKey& key : overridable_keys()) {
       const std::string* earlier = nullptr;
       for (const std::string& variable : key.variables) {
@@ -117,7 +117,7 @@ class Overrider {
 
  private:
   // A warning only: others (a cluster's service links, say) set variables that look like ours.
-  void warn_of_slips(const Environment& environment) {
+  void warn_of_slips(const Env& environment) {
     std::vector<std::string> known;
     for (const OverridableKey& key : overridable_keys())
       known.insert(known.end(), key.variables.begin(), key.variables.end());
@@ -141,7 +141,7 @@ const std::vector<OverridableKey>& overridable_keys() {
   return keys;
 }
 
-OverrideResult apply_overrides(json::object& tree, const Environment& environment,
+OverrideResult apply_overrides(json::object& tree, const Env& environment,
                                const std::vector<CommandLineSetting>& command_line) {
   OverrideResult result;
   Overrider overrider(tree, result);
@@ -150,8 +150,8 @@ OverrideResult apply_overrides(json::object& tree, const Environment& environmen
   return result;
 }
 
-Environment current_environment() {
-  Environment environment;
+Env current_env() {
+  Env environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');

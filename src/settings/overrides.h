@@ -11,7 +11,7 @@
 
 namespace hearth::settings {
 
-using Environment = std::map<std::string, std::string>;
+using Env = std::map<std::string, std::string>;
 
 // One `--set section.key=value`.
 struct CommandLineSetting {
@@ -42,10 +42,10 @@ struct OverrideResult {
 };
 
 // Puts the values into `tree`: the command line's over the environment's over the file's.
-OverrideResult apply_overrides(boost::json::object& tree, const Environment& environment,
+OverrideResult apply_overrides(boost::json::object& tree, const Env& environment,
                                const std::vector<CommandLineSetting>& command_line);
 
 // This process's environment.
-Environment current_environment();
+Env current_env();
 
 }  // namespace hearth::settings

@@ -72,7 +72,7 @@ class TomlPrinter {
 
   std::string take() { return std::move(out_); }
 
-  // `path` finds comments, `header` is what TOML calls the table: sandbox[0] is [[sandbox]].
+  // `path` finds comments, `header` is what TOML calls the table: sandbox[0] is [[blueprint]].
   void print_table(const json::object& table, const std::string& path, const std::string& header) {
     for (const auto& member : table) {
       if (!has_header(member.key(), member.value(), path))

@@ -3,6 +3,7 @@
 #include "os/read_file.h"
 #include "settings/load.h"
 #include "settings/settings_fields.h"
+#include "tests/support/source_directory.h"
 
 #include <doctest/doctest.h>
 
@@ -27,8 +28,8 @@ Settings odd_settings() {
   config.resources = {{.host_path = "/h", .container_path = "/data/x", .docker_host_path = "/d"},
                       {.host_path = "/i", .container_path = "/data/y", .read_only = false}};
   config.dependencies = {"a ; os_name == 'say \"hi\"'"};
-  settings.sandboxes = {config, {.name = "b"}};
-  settings.tools = {{.config = {.name = "t", .sandboxes = {"a"}}, .file = "/t.py"}};
+  settings.blueprints = {config, {.name = "b"}};
+  settings.tools = {{.config = {.name = "t", .blueprints = {"a"}}, .file = "/t.py"}};
   return settings;
 }
 
@@ -45,9 +46,9 @@ TEST_CASE("what is printed loads to the same settings") {
 
 TEST_CASE("comments stand behind their key or above their table") {
   const std::string text = print_toml(
-      odd_settings(), {{"log.level", "from HEARTH_LOG_LEVEL"}, {"sandbox[1]", "second"}});
+      odd_settings(), {{"log.level", "from HEARTH_LOG_LEVEL"}, {"blueprint[1]", "second"}});
   CHECK(text.find("level = \"error\"  # from HEARTH_LOG_LEVEL\n") != std::string::npos);
-  CHECK(text.find("# second\n[[sandbox]]\nname = \"b\"\n") != std::string::npos);
+  CHECK(text.find("# second\n[[blueprint]]\nname = \"b\"\n") != std::string::npos);
 }
 
 TEST_CASE("C26: the effective configuration shows the sources of secrets only") {
@@ -56,12 +57,13 @@ TEST_CASE("C26: the effective configuration shows the sources of secrets only") 
 }
 
 TEST_CASE("C1: the example explains every key there is, and is valid") {
-  const std::string text = os::read_file(HEARTH_SOURCE_DIR "/hearth.example.toml", 1'000'000);
+  const std::string text =
+      os::read_file(test::source_directory() + "/hearth.example.toml", 1'000'000);
   const Settings settings =
-      load_settings({HEARTH_SOURCE_DIR "/hearth.example.toml", text, {}, {}}).settings;
+      load_settings({test::source_directory() + "/hearth.example.toml", text, {}, {}}).settings;
   // The first blueprint spells out the defaults.
-  REQUIRE(settings.sandboxes.size() >= 2);
-  CHECK(settings.sandboxes[0] == blueprint::SandboxConfig{.name = "default"});
+  REQUIRE(settings.blueprints.size() >= 2);
+  CHECK(settings.blueprints[0] == blueprint::SandboxConfig{.name = "default"});
   CHECK(settings.log == LogSettings{});
   CHECK(settings.server == ServerSettings{});
   CHECK(settings.state == StateSettings{});

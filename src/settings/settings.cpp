@@ -152,23 +152,23 @@ void check_repeated_name(Problems& problems, std::unordered_map<std::string, std
        "repeats " + in_quotes(name) + ", the name of " + element_of(list, first->second)});
 }
 
-void check_sandboxes(Problems& problems, const Settings& settings,
-                     std::unordered_map<std::string, std::size_t>& names) {
-  for (std::size_t index = 0; index < settings.sandboxes.size(); ++index) {
-    const blueprint::SandboxConfig& config = settings.sandboxes[index];
-    append_under(problems, element_of("sandbox", index), blueprint::problems_of(config));
+void check_blueprints(Problems& problems, const Settings& settings,
+                      std::unordered_map<std::string, std::size_t>& names) {
+  for (std::size_t index = 0; index < settings.blueprints.size(); ++index) {
+    const blueprint::SandboxConfig& config = settings.blueprints[index];
+    append_under(problems, element_of("blueprint", index), blueprint::problems_of(config));
     check_repeated_name(problems, names, "sandbox", index, config.name);
-    check_direct_references(problems, settings, element_of("sandbox", index) + ".dependencies",
+    check_direct_references(problems, settings, element_of("blueprint", index) + ".dependencies",
                             config.dependencies);
   }
 }
 
 void check_tools(Problems& problems, const Settings& settings,
-                 const std::unordered_map<std::string, std::size_t>& sandboxes) {
+                 const std::unordered_map<std::string, std::size_t>& blueprints) {
   std::unordered_map<std::string, std::size_t> names;
   std::vector<std::string> known;
-  known.reserve(settings.sandboxes.size());
-  for (const auto& config : settings.sandboxes) known.push_back(config.name);
+  known.reserve(settings.blueprints.size());
+  for (const auto& config : settings.blueprints) known.push_back(config.name);
   for (std::size_t index = 0; index < settings.tools.size(); ++index) {
     const ToolDeclaration& tool = settings.tools[index];
     const std::string field = element_of("tool", index);
@@ -177,12 +177,12 @@ void check_tools(Problems& problems, const Settings& settings,
     if (tool.file.empty()) problems.push_back({field + ".file", "is missing"});
     check_no_nul(problems, field + ".file", tool.file);
     check_direct_references(problems, settings, field + ".packages", tool.config.packages);
-    for (std::size_t at = 0; at < tool.config.sandboxes.size(); ++at) {
-      const std::string& name = tool.config.sandboxes[at];
-      if (sandboxes.contains(name)) continue;
+    for (std::size_t at = 0; at < tool.config.blueprints.size(); ++at) {
+      const std::string& name = tool.config.blueprints[at];
+      if (blueprints.contains(name)) continue;
       problems.push_back(
-          {element_of(field + ".sandboxes", at),
-           "names the unknown sandbox " + in_quotes(name) + suggestion(name, known)});
+          {element_of(field + ".blueprints", at),
+           "names the unknown blueprint " + in_quotes(name) + suggestion(name, known)});
     }
   }
 }
@@ -191,11 +191,11 @@ void check_tools(Problems& problems, const Settings& settings,
 
 Problems problems_of(const Settings& settings) {
   Problems problems;
-  std::unordered_map<std::string, std::size_t> sandbox_names;
+  std::unordered_map<std::string, std::size_t> blueprint_names;
   check_sections(problems, settings);
   check_secrets(problems, settings);
-  check_sandboxes(problems, settings, sandbox_names);
-  check_tools(problems, settings, sandbox_names);
+  check_blueprints(problems, settings, blueprint_names);
+  check_tools(problems, settings, blueprint_names);
   return problems;
 }
 

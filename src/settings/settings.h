@@ -98,7 +98,7 @@ struct Settings {
   // Paths as this process sees them to the same as the engine's machine does.
   std::map<std::string, std::string> host_path_map{};
   std::map<std::string, SecretSource> secrets{};
-  std::vector<blueprint::SandboxConfig> sandboxes{};
+  std::vector<blueprint::SandboxConfig> blueprints{};
   std::vector<ToolDeclaration> tools{};
   bool operator==(const Settings&) const = default;
 };

@@ -72,7 +72,7 @@ template <blueprint::MaybeConst<ToolDeclaration> Self, typename Visit>
 void for_each_field(Self& tool, Visit&& visit) {
   visit("name", tool.config.name);
   visit("file", tool.file);
-  visit("sandboxes", tool.config.sandboxes);
+  visit("blueprints", tool.config.blueprints);
   visit("packages", tool.config.packages);
   visit("secrets", tool.config.secrets);
 }
@@ -95,7 +95,7 @@ void for_each_field(Self& settings, Visit&& visit) {
   for_each_section(settings, visit);
   visit("host_path_map", settings.host_path_map);
   visit("secrets", settings.secrets);
-  visit("sandbox", settings.sandboxes);
+  visit("blueprint", settings.blueprints);
   visit("tool", settings.tools);
 }
 

@@ -1,5 +1,6 @@
 // docs/protocol.md is checked against the code: each of its examples is a message, and each message
 // has one.
+#include "tests/support/source_directory.h"
 #include "wire/decode.h"
 #include "wire/encode.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 // The lines of the page's blocks fenced as ```json KIND.
 std::vector<std::string> examples(const std::string& kind) {
-  std::ifstream page(HEARTH_SOURCE_DIR "/docs/protocol.md");
+  std::ifstream page(hearth::test::source_directory() + "/docs/protocol.md");
   REQUIRE(page.good());
   std::vector<std::string> lines;
   bool inside = false;

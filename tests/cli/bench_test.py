@@ -52,10 +52,10 @@ class Bench(unittest.TestCase):
             path = os.path.join(folder, "hearth.toml")
             version = "%d.%d" % sys.version_info[:2]
             with open(path, "w") as file:
-                file.write('[[sandbox]]\nname = "other"\npython_version = "%s"\npool_size = 1\n' % version)
-            done = bench("-c", path, "-s", "other", "-t", "4")
+                file.write('[[blueprint]]\nname = "other"\npython_version = "%s"\npool_size = 1\n' % version)
+            done = bench("-c", path, "-b", "other", "-t", "4")
             self.assertEqual(done.returncode, 0, done.stderr)
-            done = bench("-c", path, "-s", "nope", "-t", "4")
+            done = bench("-c", path, "-b", "nope", "-t", "4")
             self.assertEqual(done.returncode, 2)
             self.assertIn("nope", done.stderr)
 

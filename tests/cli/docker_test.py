@@ -29,16 +29,16 @@ dir = "{state}"
 backend = "docker"
 [builder]
 no_index = true
-[[sandbox]]
+[[blueprint]]
 name = "box"
 python_version = "3.11"
-[[sandbox]]
+[[blueprint]]
 name = "other"
 python_version = "3.11"
 [[tool]]
 name = "speech"
 file = "speech.py"
-sandboxes = ["box"]
+blueprints = ["box"]
 """
 
 
@@ -68,7 +68,7 @@ class DockerTest(unittest.TestCase):
         return path
 
     def remove_images(self):
-        for name in self.docker("images", "-q", "--filter", "label=hearth.image.sandbox=box").split():
+        for name in self.docker("images", "-q", "--filter", "label=hearth.image.blueprint=box").split():
             self.docker("rmi", "-f", name)
 
     def docker(self, *arguments):
@@ -96,7 +96,7 @@ class DockerTest(unittest.TestCase):
 
 class OnTheHost(DockerTest):
     def test_a_script_runs_in_a_container_that_is_gone_afterwards(self):
-        done = self.hearth("run", "-q", "-s", "box", script="import getpass; print(say(), getpass.getuser())")
+        done = self.hearth("run", "-q", "-b", "box", script="import getpass; print(say(), getpass.getuser())")
         self.assertEqual((done.returncode, done.stdout), (0, "version 1 sandbox\n"), done.stderr)
         self.assertEqual(self.containers(), [])
         for script, options, code in (
@@ -104,7 +104,7 @@ class OnTheHost(DockerTest):
             ("while True: pass", ["--timeout", "0.3"], 124),
             ("x = bytearray(1 << 30)", ["--memory", "64M"], 137),
         ):
-            done = self.hearth("run", "-q", "-s", "box", *options, script=script)
+            done = self.hearth("run", "-q", "-b", "box", *options, script=script)
             self.assertEqual(done.returncode, code, (script, done.stderr))
 
     def test_images_are_built_listed_and_pruned(self):
@@ -130,18 +130,18 @@ class OnTheHost(DockerTest):
 
     def test_a_build_that_fails_shows_its_log(self):
         self.file("hearth.toml", CONFIG.format(state=self.folder + "/state") + 'packages = ["no-such-package"]\n')
-        failed = self.hearth("run", "-s", "box", script="x = 1")
+        failed = self.hearth("run", "-b", "box", script="x = 1")
         self.assertEqual(failed.returncode, 2)
         self.assertIn("No matching distribution found for no-such-package", failed.stderr)
 
     def test_the_bench_measures_containers(self):
-        done = self.hearth("bench", "-s", "other", "-n", "1", "-t", "20", "--pool-size", "1", "--json")
+        done = self.hearth("bench", "-b", "other", "-n", "1", "-t", "20", "--pool-size", "1", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stdout)["verdicts"], {"ok": 20})
 
     def test_what_a_killed_hearth_left_is_gone_with_the_next(self):
         process = subprocess.Popen(
-            [HEARTH, "run", "-s", "box", "-"],
+            [HEARTH, "run", "-b", "box", "-"],
             cwd=self.folder,
             env={**os.environ, "DOCKER_HOST": ENGINE, "HEARTH_CONFIG": self.config},
             stdin=subprocess.PIPE,
@@ -155,11 +155,11 @@ class OnTheHost(DockerTest):
         process.wait()
         process.stdout.close()
         self.assertEqual(len(self.containers()), 1)
-        self.assertEqual(self.hearth("run", "-q", "-s", "box", script="print(1)").stdout, "1\n")
+        self.assertEqual(self.hearth("run", "-q", "-b", "box", script="print(1)").stdout, "1\n")
         self.assertEqual(self.containers(), [])
 
     def test_an_engine_that_is_not_there_is_explained(self):
-        done = self.hearth("run", "-s", "box", script="x = 1", environment={"DOCKER_HOST": "unix:///no/such.sock"})
+        done = self.hearth("run", "-b", "box", script="x = 1", environment={"DOCKER_HOST": "unix:///no/such.sock"})
         self.assertEqual(done.returncode, 3)
         # Which of them depends on where the tests run.
         self.assertRegex(done.stderr, "install and start Docker, or set DOCKER_HOST|start it with -v /no/such.sock")
@@ -175,7 +175,7 @@ class InAContainer(DockerTest):
         """Runs hearth in a container of its own, with this machine's programs and libraries."""
         command = ["docker", "-H", ENGINE, "run", "--rm", "-i", "--network", "none", "-v", "/usr:/usr:ro"]
         command += ["-v", os.path.dirname(HEARTH) + ":/hearth-bin:ro", "-v", self.folder + ":/controller"]
-        command += [*options, "python:3.11-slim", "/hearth-bin/hearth", "run", "-q", "-c", "/controller/inside.toml", "-s", "box"]
+        command += [*options, "python:3.11-slim", "/hearth-bin/hearth", "run", "-q", "-c", "/controller/inside.toml", "-b", "box"]
         return subprocess.run(
             command, input=script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_SECONDS
         )
@@ -185,9 +185,9 @@ class InAContainer(DockerTest):
         os.chmod(self.folder + "/data", 0o777)
         self.file("data/greeting.txt", "from the host")
         with_files = CONFIG.format(state="/controller/state").replace(
-            '[[sandbox]]\nname = "other"',
-            '[[sandbox.resources]]\nhost_path = "/controller/data"\ncontainer_path = "/data"\nread_only = false\n'
-            '[[sandbox]]\nname = "other"',
+            '[[blueprint]]\nname = "other"',
+            '[[blueprint.resources]]\nhost_path = "/controller/data"\ncontainer_path = "/data"\nread_only = false\n'
+            '[[blueprint]]\nname = "other"',
         )
         self.file("inside.toml", with_files + f'[host_path_map]\n"/controller" = "{self.folder}"\n')
         script = "print(open('/data/greeting.txt').read())\n_ = open('/data/answer.txt', 'w').write('from the sandbox')\n"

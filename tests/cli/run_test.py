@@ -94,7 +94,7 @@ class Run(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, "(512, 512)\n"), done.stderr)
 
     def test_bad_usage_and_configuration_are_2(self):
-        for arguments in (["nothing.py"], ["--memory", "much", "a"], ["--mount", "x", "a"], ["--bogus"], ["-s", "nope"]):
+        for arguments in (["nothing.py"], ["--memory", "much", "a"], ["--mount", "x", "a"], ["--bogus"], ["-b", "nope"]):
             done = self.run_hearth(*arguments, script="1")
             self.assertEqual(done.returncode, 2, (arguments, done.stderr))
             self.assertNotEqual(done.stderr, "")
@@ -163,7 +163,7 @@ class Run(unittest.TestCase):
         process.stderr.close()
 
     def test_a_memory_limit_keeps_the_swap_of_the_blueprint(self):
-        config = self.file("swap.toml", '[[sandbox]]\nname = "default"\n[sandbox.resource_limits]\nmemory_mb = 256\nmemory_swap_mb = 512\n')
+        config = self.file("swap.toml", '[[blueprint]]\nname = "default"\n[blueprint.resource_limits]\nmemory_mb = 256\nmemory_swap_mb = 512\n')
         done = self.run_hearth("-c", config, "-m", "1g", script="print(1)")
         self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
 
@@ -294,7 +294,7 @@ class Run(unittest.TestCase):
         self.file("key", "from a file\n")
         config = self.file(
             "hearth.toml",
-            '[secrets]\nAPI_KEY = { file = "key" }\n[[sandbox]]\nname = "only"\nsecrets = ["API_KEY", "OTHER"]\n',
+            '[secrets]\nAPI_KEY = { file = "key" }\n[[blueprint]]\nname = "only"\nsecrets = ["API_KEY", "OTHER"]\n',
         )
         script = "import os; print(os.environ['API_KEY'], os.environ['OTHER'])"
         done = subprocess.run(

@@ -16,7 +16,7 @@ SKIPPED = 77  # what CTest takes for "not run"
 STRANGER = 65534
 PATIENCE_SECONDS = 60
 VERSION = "%d.%d" % sys.version_info[:2]
-SANDBOX = f'[[sandbox]]\nname = "default"\npython_version = "{VERSION}"\n'
+SANDBOX = f'[[blueprint]]\nname = "default"\npython_version = "{VERSION}"\n'
 
 
 def give_away(path):
@@ -99,7 +99,7 @@ class Trust(unittest.TestCase):
         self.file(
             "home/hearth.toml",
             SANDBOX + 'secrets = ["KEY"]\n[secrets]\nKEY = { file = "key" }\n'
-            '[[tool]]\nname = "greet"\nfile = "greet.py"\nsandboxes = ["default"]\n',
+            '[[tool]]\nname = "greet"\nfile = "greet.py"\nblueprints = ["default"]\n',
         )
         for path in tool, key:
             os.chown(path, STRANGER, STRANGER)
@@ -159,7 +159,7 @@ class Trust(unittest.TestCase):
             self.impostor("evil/" + name)
         give_away(evil)
         self.file("home/greet.py", "def greet(): return 'hello'\n")
-        self.file("home/hearth.toml", SANDBOX + '[[tool]]\nname = "greet"\nfile = "greet.py"\nsandboxes = ["default"]\n')
+        self.file("home/hearth.toml", SANDBOX + '[[tool]]\nname = "greet"\nfile = "greet.py"\nblueprints = ["default"]\n')
         done = self.run_program(HEARTH, "run", "-q", script="print(greet())", PATH=f"{evil}:{os.environ['PATH']}")
         self.assertEqual(done.stdout, "hello\n", done.stderr)
         self.assertFalse(os.path.exists(self.mark))

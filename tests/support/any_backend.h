@@ -22,7 +22,7 @@ class AnyBackend {
     name_ = config.name;
     for (const blueprint::FileResource& resource : config.resources)
       mounts_.push_back(blueprint::mount_of(resource));
-    registry_.register_sandbox(std::move(config));
+    registry_.register_blueprint(std::move(config));
     registry_.register_tools(std::move(tools));
   }
   virtual ~AnyBackend() { close(); }
@@ -92,7 +92,7 @@ class DockerBackend : public AnyBackend {
       : AnyBackend(std::move(config), std::move(tools)) {
     auto builder = std::make_unique<builder::ImageBuilder>(loop_.get_executor(), registry_,
                                                            engine_address(), image_options());
-    docker::DockerHostOptions options = docker_host_options(state_.path());
+    docker::DockerEngineOptions options = docker_host_options(state_.path());
     options.runtime = std::move(runtime);
     sources_ = std::make_unique<pool::DockerSources>(loop_.get_executor(), registry_, *builder,
                                                      std::move(options));

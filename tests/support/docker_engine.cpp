@@ -51,8 +51,8 @@ builder::ImageOptions image_options() {
   return options;
 }
 
-docker::DockerHostOptions docker_host_options(const std::filesystem::path& state_dir) {
-  docker::DockerHostOptions options;
+docker::DockerEngineOptions docker_host_options(const std::filesystem::path& state_dir) {
+  docker::DockerEngineOptions options;
   options.address = engine_address();
   options.state_dir = state_dir;
   return options;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "builder/image_builder.h"
-#include "docker/docker_host.h"
+#include "docker/docker_engine.h"
 #include "docker/engine_client.h"
 #include "tests/support/temporary_directory.h"
 
@@ -20,7 +20,7 @@ docker::EngineAddress engine_address();
 // the moment, and another test may be just about to.
 void use_engine_alone();
 builder::ImageOptions image_options();
-docker::DockerHostOptions docker_host_options(const std::filesystem::path& state_dir);
+docker::DockerEngineOptions docker_host_options(const std::filesystem::path& state_dir);
 
 // For blueprints of tests: the Python of the image that takes the place of python:3.11-slim.
 blueprint::SandboxConfig docker_config(const std::string& name = "default",

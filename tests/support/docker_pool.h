@@ -28,11 +28,11 @@ struct DockerPool {
 
   static registry::ToolRegistry& registered(registry::ToolRegistry& registry,
                                             std::vector<blueprint::SandboxConfig> configs) {
-    for (blueprint::SandboxConfig& config : configs) registry.register_sandbox(std::move(config));
+    for (blueprint::SandboxConfig& config : configs) registry.register_blueprint(std::move(config));
     return registry;
   }
-  docker::DockerHostOptions host_options(const docker::EngineAddress& engine) const {
-    docker::DockerHostOptions options = docker_host_options(state.path());
+  docker::DockerEngineOptions host_options(const docker::EngineAddress& engine) const {
+    docker::DockerEngineOptions options = docker_host_options(state.path());
     options.address = engine;
     return options;
   }
@@ -45,7 +45,7 @@ struct DockerPool {
   execution::ExecutionResult turn(pool::Lease& lease, const std::string& script) {
     return run_task(loop, execution::run_turn(lease, script));
   }
-  pool::FleetStats stats() const { return pool.stats().sandboxes.at("default"); }
+  pool::FleetStats stats() const { return pool.stats().blueprints.at("default"); }
   // What goes on in the background goes on until this holds.
   template <typename Condition>
   void run_until(const Condition& holds) {

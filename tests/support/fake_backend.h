@@ -76,7 +76,7 @@ class FakeBackend : public backend::SourceFactory {
  public:
   explicit FakeBackend(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-  Task<std::unique_ptr<backend::SandboxSource>> open(std::string sandbox,
+  Task<std::unique_ptr<backend::SandboxSource>> open(std::string blueprint,
                                                      std::vector<blueprint::Mount> mounts,
                                                      OnProgress on_progress) override;
   std::uint64_t usual_max_uses() const override { return 1; }

@@ -39,7 +39,7 @@ class NativePool {
   explicit NativePool(std::vector<blueprint::SandboxConfig> configs = {pool_config()},
                       pool::PoolOptions options = pool_options(),
                       std::vector<registry::Tool> tools = {}) {
-    for (blueprint::SandboxConfig& config : configs) registry.register_sandbox(std::move(config));
+    for (blueprint::SandboxConfig& config : configs) registry.register_blueprint(std::move(config));
     registry.register_tools(std::move(tools));
     builder::NativeBuilderOptions builder_options;
     builder_options.build.state_dir = state.path();
@@ -70,7 +70,7 @@ class NativePool {
     return run(execution::run_turn(lease, script));
   }
   pool::FleetStats stats(const std::string& name = "default") const {
-    return pool->stats().sandboxes.at(name);
+    return pool->stats().blueprints.at(name);
   }
   // What goes on in the background goes on until this holds. A test that waits for what never comes
   // is ended by its time limit.

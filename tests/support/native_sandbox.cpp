@@ -14,27 +14,27 @@
 
 namespace hearth::test {
 
-std::shared_ptr<const native::NativeHost> native_host() {
+std::shared_ptr<const native::NativeMachine> native_host() {
   // For a caller that has no cgroups, as tests of other_caller.h make it.
   static const bool allow_degraded = std::getenv("HEARTH_TEST_ALLOW_DEGRADED") != nullptr;
-  static const std::shared_ptr<const native::NativeHost> host =
-      native::open_native_host({.allow_degraded = allow_degraded});
+  static const std::shared_ptr<const native::NativeMachine> host =
+      native::open_native_machine({.allow_degraded = allow_degraded});
   return host;
 }
 
 bool host_is_machine_root() { return os::host_root_uid() == ::geteuid(); }
 
-native::Environment plain_environment() {
-  native::Environment environment;
+native::ZygoteContent plain_environment() {
+  native::ZygoteContent environment;
   const char* named = std::getenv("HEARTH_TEST_PYTHON");
   environment.python = std::filesystem::canonical(named != nullptr ? named : "/usr/bin/python3");
   return environment;
 }
 
-NativeSandboxes::NativeSandboxes(blueprint::SandboxConfig config, native::Environment environment)
+NativeSandboxes::NativeSandboxes(blueprint::SandboxConfig config, native::ZygoteContent environment)
     : source_(loop_.get_executor(), native_host(), std::move(config), std::move(environment)) {}
 
-NativeSandboxes::NativeSandboxes(std::shared_ptr<const native::NativeHost> host)
+NativeSandboxes::NativeSandboxes(std::shared_ptr<const native::NativeMachine> host)
     : source_(loop_.get_executor(), std::move(host), {}, plain_environment()) {}
 
 NativeSandboxes::~NativeSandboxes() { run_task(loop_, source_.close()); }

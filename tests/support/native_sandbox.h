@@ -15,16 +15,16 @@
 namespace hearth::test {
 
 // One per test program: what the machine offers does not change.
-std::shared_ptr<const native::NativeHost> native_host();
+std::shared_ptr<const native::NativeMachine> native_host();
 // Not merely root of a user namespace.
 bool host_is_machine_root();
-native::Environment plain_environment();
+native::ZygoteContent plain_environment();
 
 class NativeSandboxes {
  public:
   explicit NativeSandboxes(blueprint::SandboxConfig config = {},
-                           native::Environment environment = plain_environment());
-  explicit NativeSandboxes(std::shared_ptr<const native::NativeHost> host);
+                           native::ZygoteContent environment = plain_environment());
+  explicit NativeSandboxes(std::shared_ptr<const native::NativeMachine> host);
   ~NativeSandboxes();
 
   asio::io_context& loop() { return loop_; }

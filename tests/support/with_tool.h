@@ -15,7 +15,7 @@ struct WithTool {
   }
 
   const TemporaryDirectory tools;
-  native::Environment environment = plain_environment();
+  native::ZygoteContent environment = plain_environment();
 };
 
 }  // namespace hearth::test

@@ -50,11 +50,11 @@ Task<> run_and_close(native::NativeSource& source) {
 
 int main() try {
   asio::io_context loop(1);
-  native::NativeHostOptions options;
+  native::NativeMachineOptions options;
   options.programs = HEARTH_LIBEXEC;
-  native::Environment environment;
+  native::ZygoteContent environment;
   environment.python = std::filesystem::canonical("/usr/bin/python3");
-  native::NativeSource source(loop.get_executor(), native::open_native_host(options),
+  native::NativeSource source(loop.get_executor(), native::open_native_machine(options),
                               blueprint::SandboxConfig{}, environment);
   std::future<void> done = asio::co_spawn(loop, run_and_close(source), asio::use_future);
   loop.run();

@@ -128,7 +128,7 @@ TEST_CASE_TEMPLATE("the end of a sandbox is told at once, whoever ended it", Bac
 TEST_CASE_TEMPLATE("tools and their sources are there", Backend, ON_EVERY_BACKEND) {
   registry::Tool tool;
   tool.config.name = "doubling";
-  tool.config.sandboxes = {"default"};
+  tool.config.blueprints = {"default"};
   tool.source = "def twice(x):\n    return 2 * x\n";
   Backend backend(Backend::config(), {tool});
   CHECK(backend.run("import os; print(twice(21), os.path.exists('/tools/doubling.py'))")

@@ -182,28 +182,28 @@ TEST_CASE("a container that cannot become ready leaves nothing, and says why") {
     CHECK_THROWS_WITH_AS(backend.spawn(), doctest::Contains("/no/such/directory"), SpawnError);
   }
   for (const char* name : {"broken", "lacking"})
-    CHECK(containers_with(std::string(docker::sandbox_label) + '=' + name).empty());
+    CHECK(containers_with(std::string(docker::blueprint_label) + '=' + name).empty());
 }
 
 TEST_CASE("one that is not ready in time is given up, and nothing of it is left") {
   registry::ToolRegistry registry;
   blueprint::SandboxConfig config = docker_config("slow");
-  registry.register_sandbox(config);
+  registry.register_blueprint(config);
   registry::Tool tool;
   tool.config.name = "sleepy";
-  tool.config.sandboxes = {"slow"};
+  tool.config.blueprints = {"slow"};
   tool.source = "import time\ntime.sleep(60)\ndef f(): pass\n";
   registry.register_tool(tool);
   asio::io_context loop(1);
   const TemporaryDirectory state;
   builder::ImageBuilder builder(loop.get_executor(), registry, engine_address(), image_options());
-  docker::DockerHostOptions options = docker_host_options(state.path());
+  docker::DockerEngineOptions options = docker_host_options(state.path());
   options.ready_limit = std::chrono::milliseconds(1500);
   pool::DockerSources sources(loop.get_executor(), registry, builder, options);
   const auto source = run_task(loop, sources.open("slow", {}, {}));
   CHECK_THROWS_AS(run_task(loop, source->spawn()), ReadyTimeout);
   run_task(loop, source->close());
-  CHECK(containers_with(std::string(docker::sandbox_label) + "=slow").empty());
+  CHECK(containers_with(std::string(docker::blueprint_label) + "=slow").empty());
 }
 
 TEST_CASE("the engine's own seccomp profile is not what is used") {
@@ -242,7 +242,7 @@ TEST_CASE("a runtime that the engine has not got is named with those it has") {
 
 TEST_CASE("closing a source ends the containers that somebody still has") {
   registry::ToolRegistry registry;
-  registry.register_sandbox(docker_config("held"));
+  registry.register_blueprint(docker_config("held"));
   asio::io_context loop(1);
   const TemporaryDirectory state;
   builder::ImageBuilder builder(loop.get_executor(), registry, engine_address(), image_options());
@@ -250,7 +250,7 @@ TEST_CASE("closing a source ends the containers that somebody still has") {
                               docker_host_options(state.path()));
   const auto source = run_task(loop, sources.open("held", {}, {}));
   const auto sandbox = run_task(loop, source->spawn());
-  const std::string label = std::string(docker::sandbox_label) + "=held";
+  const std::string label = std::string(docker::blueprint_label) + "=held";
   REQUIRE(containers_with(label).size() == 1);
   run_task(loop, source->close());
   CHECK(containers_with(label).empty());
@@ -261,7 +261,7 @@ TEST_CASE("closing a source ends the containers that somebody still has") {
 TEST_CASE("an image that is removed under a pool is built again") {
   DockerPool pool({docker_config("default", 0)});
   pool.startup();
-  remove_image("hearth-sandbox-default:" + pool.registry.sandbox_checksum("default"));
+  remove_image("hearth-sandbox-default:" + pool.registry.blueprint_checksum("default"));
   pool::Lease lease = pool.checkout();
   CHECK(pool.turn(lease, "print('built')").stdout_text == "built\n");
 }

@@ -4,6 +4,7 @@
 #include "os/run_program.h"
 #include "tests/support/docker_pool.h"
 #include "tests/support/engine_proxy.h"
+#include "tests/support/source_directory.h"
 
 #include <doctest/doctest.h>
 #include <boost/asio/co_spawn.hpp>
@@ -48,7 +49,7 @@ class OwnEngine {
     const os::ProgramResult result =
         os::run_program({.program = "/usr/bin/env",
                          .arguments = {"HEARTH_DOCKER_DIR=" + place_.path().string(),
-                                       HEARTH_SOURCE_DIR "/scripts/docker-engine", what},
+                                       test::source_directory() + "/scripts/docker-engine", what},
                          .timeout = std::chrono::seconds(120)});
     INFO(result.output, result.errors);
     REQUIRE(result.succeeded());
@@ -203,7 +204,7 @@ TEST_CASE("a pool over an engine that is gone shuts down all the same") {
     }
     CHECK(containers_with(owner).size() == 2);
     const auto next =
-        run_task(pool.loop, docker::DockerHost::open(docker_host_options(pool.state.path())));
+        run_task(pool.loop, docker::DockerEngine::open(docker_host_options(pool.state.path())));
     // The first still lives, and holds its lock.
     CHECK(containers_with(owner).size() == 2);
   }

@@ -22,7 +22,7 @@ namespace {
 
 // Closed also when a test fails, which would not be told otherwise.
 struct OpenSource {
-  OpenSource(asio::io_context& on, std::shared_ptr<docker::DockerHost> host, std::string image,
+  OpenSource(asio::io_context& on, std::shared_ptr<docker::DockerEngine> host, std::string image,
              blueprint::SandboxConfig config)
       : loop(on),
         source(on.get_executor(), std::move(host), std::move(image), std::move(config), {}) {}
@@ -47,13 +47,13 @@ struct Images {
   void add_sandbox(const std::string& name, std::vector<std::string> packages = {}) {
     blueprint::SandboxConfig config = docker_config(name);
     config.dependencies = std::move(packages);
-    registry.register_sandbox(config);
+    registry.register_blueprint(config);
   }
   void add_tool(const std::string& name, const std::string& sandbox, std::string source,
                 std::vector<std::string> packages = {}) {
     registry::Tool tool;
     tool.config.name = name;
-    tool.config.sandboxes = {sandbox};
+    tool.config.blueprints = {sandbox};
     tool.config.packages = std::move(packages);
     tool.source = std::move(source);
     registry.register_tool(tool);
@@ -84,8 +84,8 @@ struct Images {
   }
   // What a script in it prints.
   std::string run(const std::string& tag, const std::string& sandbox, const std::string& script) {
-    auto host = run_task(loop, docker::DockerHost::open(docker_host_options(place.path())));
-    OpenSource open(loop, host, tag, registry.sandbox(sandbox));
+    auto host = run_task(loop, docker::DockerEngine::open(docker_host_options(place.path())));
+    OpenSource open(loop, host, tag, registry.blueprint(sandbox));
     const auto one = run_task(loop, open.source.spawn());
     execution::ScriptExecutor executor(one->channel(), execution::controls_of(*one));
     wire::RunRequest request;
@@ -109,7 +109,7 @@ std::size_t stages_left(const std::string& sandbox) {
   const json::array all = images_with(builder::image_stage_label);
   return static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [&](const json::value& image) {
-        return image.at("Labels").at(builder::image_sandbox_label) == json::value(sandbox);
+        return image.at("Labels").at(builder::image_blueprint_label) == json::value(sandbox);
       }));
 }
 
@@ -119,12 +119,12 @@ TEST_CASE("B2: built once, B3: under its checksum, B23: and found at the next st
   Images images;
   images.add_sandbox("once");
   const std::string tag = images.ensure("once");
-  CHECK(tag == "hearth-sandbox-once:" + images.registry.sandbox_checksum("once"));
+  CHECK(tag == "hearth-sandbox-once:" + images.registry.blueprint_checksum("once"));
   CHECK(images.was_built());
   CHECK(images.ensure("once") == tag);
   CHECK_FALSE(images.was_built());
   images.options.prefix = "mine/of-";
-  CHECK(images.ensure("once") == "mine/of-once:" + images.registry.sandbox_checksum("once"));
+  CHECK(images.ensure("once") == "mine/of-once:" + images.registry.blueprint_checksum("once"));
 }
 
 TEST_CASE("B2: an image whose recipe has changed is stale") {
@@ -335,12 +335,12 @@ TEST_CASE("B8: a base image with a volume is refused") {
   images.options.base_image = "hearth-test-volume:1";
   images.add_sandbox("leaky");
   CHECK(std::string(images.failure("leaky").what()).find("the volume /vol") != std::string::npos);
-  images.tags.push_back("hearth-sandbox-leaky:" + images.registry.sandbox_checksum("leaky"));
+  images.tags.push_back("hearth-sandbox-leaky:" + images.registry.blueprint_checksum("leaky"));
 }
 
 TEST_CASE("B15: a name that is not registered is refused") {
   Images images;
-  CHECK_THROWS_AS(images.ensure("x"), registry::UnknownSandbox);
+  CHECK_THROWS_AS(images.ensure("x"), registry::UnknownBlueprint);
 }
 
 TEST_CASE("B25: ten who ask at once get one build") {
@@ -392,7 +392,7 @@ TEST_CASE("B26: an interrupted build leaves nothing that looks like an image, an
     while (!ended) images.loop.run_one();
     CHECK(has_failed);
   }
-  const std::string tag = "hearth-sandbox-halted:" + images.registry.sandbox_checksum("halted");
+  const std::string tag = "hearth-sandbox-halted:" + images.registry.blueprint_checksum("halted");
   CHECK(call_engine({.path = "/images/" + tag + "/json", .accepted = {404}}).status == 404);
   CHECK(stages_left("halted") == 0);
   CHECK(images.ensure("halted") == tag);
@@ -418,8 +418,9 @@ TEST_CASE("old versions stay while they are used, and are pruned when nobody doe
     return found == all.end() ? builder::Built{} : *found;
   };
   {
-    auto host = run_task(old.loop, docker::DockerHost::open(docker_host_options(old.place.path())));
-    OpenSource open(old.loop, host, one, old.registry.sandbox("versions"));
+    auto host =
+        run_task(old.loop, docker::DockerEngine::open(docker_host_options(old.place.path())));
+    OpenSource open(old.loop, host, one, old.registry.blueprint("versions"));
     const auto user = run_task(old.loop, open.source.spawn());
     CHECK(find(one).is_in_use);
     CHECK_FALSE(find(one).is_wanted);
@@ -431,6 +432,6 @@ TEST_CASE("old versions stay while they are used, and are pruned when nobody doe
   CHECK(std::find(removed.begin(), removed.end(), one) != removed.end());
   CHECK(find(one).name.empty());
   CHECK(find(two).is_wanted);
-  CHECK(find(two).sandbox == "versions");
+  CHECK(find(two).blueprint == "versions");
   CHECK(find(two).size_bytes > 1'000'000);
 }

@@ -18,7 +18,7 @@ void leave_a_container(const std::filesystem::path& state, const std::string& ta
   const pid_t child = ::fork();
   if (child == 0) {
     asio::io_context loop(1);
-    const auto host = run_task(loop, docker::DockerHost::open(docker_host_options(state)));
+    const auto host = run_task(loop, docker::DockerEngine::open(docker_host_options(state)));
     docker::ContainerOrder order;
     order.image = tag;
     order.config = docker_config("left");
@@ -44,7 +44,7 @@ void leave_a_container(const std::filesystem::path& state, const std::string& ta
 TEST_CASE("what a dead process left is removed at the next start, what a living one has is not") {
   DockerPool living({docker_config("left")});
   run_task(living.loop, living.pool.startup({"left"}));
-  const std::string tag = "hearth-sandbox-left:" + living.registry.sandbox_checksum("left");
+  const std::string tag = "hearth-sandbox-left:" + living.registry.blueprint_checksum("left");
   const std::size_t own = containers_with(living.owner()).size();
   REQUIRE(own == 1);
   SUBCASE("created only") { leave_a_container(living.state.path(), tag, false); }
@@ -59,7 +59,7 @@ TEST_CASE("what a dead process left is removed at the next start, what a living 
   asio::io_context loop(1);
   {
     const auto next =
-        run_task(loop, docker::DockerHost::open(docker_host_options(living.state.path())));
+        run_task(loop, docker::DockerEngine::open(docker_host_options(living.state.path())));
     CHECK(containers_with(living.owner()).size() == 1);
     CHECK(containers_with(stranger).size() == 1);  // another installation's to remove
   }
@@ -67,7 +67,7 @@ TEST_CASE("what a dead process left is removed at the next start, what a living 
   CHECK(living.turn(lease, "print('well')").stdout_text == "well\n");
   {
     const auto its_own =
-        run_task(loop, docker::DockerHost::open(docker_host_options(elsewhere.path())));
+        run_task(loop, docker::DockerEngine::open(docker_host_options(elsewhere.path())));
     CHECK(containers_with(stranger).empty());
   }
   // Nor are the locks of the dead left.
@@ -83,6 +83,7 @@ TEST_CASE(
   std::filesystem::create_directory(state.path() / "docker");
   state.write("docker/owner", "");
   asio::io_context loop(1);
-  CHECK_THROWS_WITH_AS(run_task(loop, docker::DockerHost::open(docker_host_options(state.path()))),
-                       doctest::Contains("does not name an installation"), Error);
+  CHECK_THROWS_WITH_AS(
+      run_task(loop, docker::DockerEngine::open(docker_host_options(state.path()))),
+      doctest::Contains("does not name an installation"), Error);
 }

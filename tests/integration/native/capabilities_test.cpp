@@ -55,7 +55,7 @@ std::string refusal_without(std::initializer_list<int> capabilities) {
     for (const int capability : capabilities)
       if (!give_up_capability(capability)) ::_exit(1);
     try {
-      native::open_native_host({.allow_degraded = true});
+      native::open_native_machine({.allow_degraded = true});
     } catch (const native::CannotSandbox& error) {
       text = error.what();
     }

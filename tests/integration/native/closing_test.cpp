@@ -73,7 +73,7 @@ void stop(pid_t pid) {
 TEST_CASE("closing a source fails the spawn whose zygote hangs while it loads") {
   const TemporaryDirectory tools;
   tools.write("slow.py", "import time\ntime.sleep(100_000)\n");
-  native::Environment environment = plain_environment();
+  native::ZygoteContent environment = plain_environment();
   environment.tools = tools.path();
   NativeSandboxes sandboxes({}, environment);
   const Spawn first(sandboxes);

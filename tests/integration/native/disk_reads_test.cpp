@@ -29,8 +29,8 @@ blueprint::SandboxConfig with_limit(std::int64_t mb_per_sec) {
   return config;
 }
 
-native::Environment with_file(const UncachedFile& file) {
-  native::Environment environment = plain_environment();
+native::ZygoteContent with_file(const UncachedFile& file) {
+  native::ZygoteContent environment = plain_environment();
   environment.resources = {{file.path().parent_path(), "/data", true, {}}};
   return environment;
 }
@@ -144,7 +144,7 @@ TEST_CASE("a sandbox that waits for a limited disk ends with its time limit") {
 
 TEST_CASE("a limit of disk reads that cannot be kept is refused by its name") {
   asio::io_context loop;
-  const auto refusal_of = [&](std::shared_ptr<const native::NativeHost> host) -> std::string {
+  const auto refusal_of = [&](std::shared_ptr<const native::NativeMachine> host) -> std::string {
     try {
       native::NativeSource(loop.get_executor(), std::move(host), with_limit(1),
                            plain_environment());
@@ -154,7 +154,7 @@ TEST_CASE("a limit of disk reads that cannot be kept is refused by its name") {
     return {};
   };
   const std::string words = "resource_limits.disk_read_mb_per_sec cannot be kept here: ";
-  CHECK(refusal_of(std::make_shared<native::NativeHost>()) == words + "there are no cgroups");
+  CHECK(refusal_of(std::make_shared<native::NativeMachine>()) == words + "there are no cgroups");
   const std::string problem = why_unlimited();
   CHECK(refusal_of(native_host()) == (problem.empty() ? "" : words + problem));
 }

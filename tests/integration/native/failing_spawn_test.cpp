@@ -27,8 +27,8 @@ Failure failure_of_spawn(NativeSandboxes& sandboxes) {
   return {};
 }
 
-native::Environment with_tool(const TemporaryDirectory& tools) {
-  native::Environment environment = plain_environment();
+native::ZygoteContent with_tool(const TemporaryDirectory& tools) {
+  native::ZygoteContent environment = plain_environment();
   environment.tools = tools.path();
   return environment;
 }
@@ -63,7 +63,7 @@ TEST_CASE("a tool that prints more than a pipe holds while loading does not stop
 }
 
 TEST_CASE("a module to be preloaded that does not exist fails the spawn") {
-  native::Environment environment = plain_environment();
+  native::ZygoteContent environment = plain_environment();
   environment.preload = {"json", "no_such_module_anywhere"};
   NativeSandboxes sandboxes({}, environment);
   const Failure failure = failure_of_spawn(sandboxes);
@@ -74,7 +74,7 @@ TEST_CASE("a module to be preloaded that does not exist fails the spawn") {
 }
 
 TEST_CASE("a directory to be shown that does not exist fails the spawn, and its name is said") {
-  native::Environment environment = plain_environment();
+  native::ZygoteContent environment = plain_environment();
   blueprint::FileResource resource;
   resource.host_path = "/no/such/directory";
   resource.container_path = "/data";
@@ -84,7 +84,7 @@ TEST_CASE("a directory to be shown that does not exist fails the spawn, and its 
 }
 
 TEST_CASE("an interpreter that does not exist fails the spawn") {
-  native::Environment environment = plain_environment();
+  native::ZygoteContent environment = plain_environment();
   environment.python = "/usr/bin/python-of-tomorrow";
   NativeSandboxes sandboxes({}, environment);
   CHECK(contains(failure_of_spawn(sandboxes).message, "execute /usr/bin/python-of-tomorrow"));
@@ -106,7 +106,7 @@ TEST_CASE("a sandbox whose memory does not suffice for its start fails the spawn
               "import os\n"
               "kept = []\n"
               "os.register_at_fork(after_in_child=lambda: kept.append(bytearray(16 << 20)))\n");
-  native::Environment environment = plain_environment();
+  native::ZygoteContent environment = plain_environment();
   environment.tools = tools.path();
   blueprint::SandboxConfig config;
   config.resource_limits.memory_mb = 8;
@@ -146,10 +146,10 @@ TEST_CASE("a zygote that died with its launcher still there is seen to be gone")
 }
 
 TEST_CASE("P32: a zygote that does not answer is ended, and the next makes the sandbox") {
-  native::NativeHostOptions options;
+  native::NativeMachineOptions options;
   options.ready_limit = std::chrono::milliseconds(1500);
   asio::io_context loop(1);
-  native::NativeSource source(loop.get_executor(), native::open_native_host(options), {},
+  native::NativeSource source(loop.get_executor(), native::open_native_machine(options), {},
                               plain_environment());
   std::unique_ptr<backend::Sandbox> first = run_task(loop, source.spawn());
   const pid_t hung = zygote_of(*first);

@@ -27,8 +27,8 @@ void open_to_all(const fs::path& path) {
   fs::permissions(path, fs::is_directory(path) ? fs::perms(0777) : fs::perms(0666));
 }
 
-native::Environment with(std::vector<blueprint::FileResource> resources) {
-  native::Environment environment = plain_environment();
+native::ZygoteContent with(std::vector<blueprint::FileResource> resources) {
+  native::ZygoteContent environment = plain_environment();
   environment.resources = std::move(resources);
   return environment;
 }

@@ -307,7 +307,7 @@ TEST_CASE("a thread that a tool started and kept does not stop sandboxes from be
   tools.write("waits.py",
               "import threading, time\n"
               "threading.Thread(target=time.sleep, args=(100_000,), daemon=True).start()\n");
-  native::Environment environment = plain_environment();
+  native::ZygoteContent environment = plain_environment();
   environment.tools = tools.path();
   NativeSandboxes sandboxes({}, environment);
   for (int i = 0; i < 5; ++i)
@@ -323,7 +323,7 @@ TEST_CASE("a thread that a tool started without saying so does not hold up what 
               "    while True: print('x' * 200, flush=True)\n"
               "_thread.start_new_thread(say, ())\n"
               "time.sleep(0.05)\n");
-  native::Environment environment = plain_environment();
+  native::ZygoteContent environment = plain_environment();
   environment.tools = tools.path();
   NativeSandboxes sandboxes({}, environment);
   for (int i = 0; i < 5; ++i)

@@ -85,7 +85,7 @@ TEST_CASE("a later worker is what the first one was") {
 }
 
 TEST_CASE("a later worker has what was loaded, and nothing of the turns before") {
-  native::Environment environment = plain_environment();
+  native::ZygoteContent environment = plain_environment();
   environment.preload = {"decimal"};
   NativeSandboxes sandboxes({}, environment);
   const auto sandbox = sandboxes.spawn();

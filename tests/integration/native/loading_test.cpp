@@ -104,10 +104,10 @@ for _ in range(600):
 
 TEST_CASE("a tool that does not come to an end while it loads is given up, by name") {
   const WithTool with("import time\nwhile True:\n    time.sleep(60)\n");
-  native::NativeHostOptions options;
+  native::NativeMachineOptions options;
   options.load_limit = std::chrono::milliseconds(1500);
   asio::io_context loop(1);
-  native::NativeSource source(loop.get_executor(), native::open_native_host(options), {},
+  native::NativeSource source(loop.get_executor(), native::open_native_machine(options), {},
                               with.environment);
   CHECK_THROWS_WITH_AS(run_task(loop, source.spawn()),
                        "tool tool.py: the environment was not loaded within 1.5 s", ReadyTimeout);
@@ -127,7 +127,7 @@ TEST_CASE("a preloaded module that leaves shared writable memory is refused by n
                  "libc = ctypes.CDLL(None, use_errno=True)\n"
                  "libc.shmat.restype = ctypes.c_void_p\n"
                  "notes = libc.shmat(libc.shmget(0, 4096, 0o1600), None, 0)\n");
-  native::Environment environment = plain_environment();
+  native::ZygoteContent environment = plain_environment();
   environment.packages = packages.path();
   environment.preload = {"json", "sharing"};
   NativeSandboxes sandboxes({}, environment);

@@ -13,10 +13,10 @@ using namespace hearth::test;
 
 namespace {
 
-std::shared_ptr<const native::NativeHost> host_with(native::Zygotes zygotes) {
-  native::NativeHostOptions options;
+std::shared_ptr<const native::NativeMachine> host_with(native::Zygotes zygotes) {
+  native::NativeMachineOptions options;
   options.zygotes = zygotes;
-  return native::open_native_host(options);
+  return native::open_native_machine(options);
 }
 
 // Where libc lies, and what Python mixes into its hashes.

@@ -22,7 +22,7 @@ print(np.fromfile('mapped', dtype='int32').sum())
 
 TEST_CASE(
     "a preloaded numpy draws other numbers in each turn, and the same ones from the same seed") {
-  native::Environment environment = plain_environment();
+  native::ZygoteContent environment = plain_environment();
   environment.preload = {"numpy.random"};
   NativeSandboxes sandboxes({}, environment);
   std::set<std::string> seen;

@@ -23,7 +23,7 @@ TEST_CASE("the cgroup of a sandbox that read many of the host's files goes to an
     MESSAGE("not tested: needs a file system with a page cache that can be dropped");
     return;
   }
-  native::Environment environment = plain_environment();
+  native::ZygoteContent environment = plain_environment();
   environment.resources = {{file.path().parent_path(), "/data", true, {}}};
   NativeSandboxes sandboxes({}, environment);
   std::string group;

@@ -33,7 +33,7 @@ TEST_CASE("a sandbox and its later workers run with every Python there is") {
   REQUIRE_FALSE(pythons.empty());
   for (const builder::Python& python : pythons) {
     CAPTURE(python.executable);
-    native::Environment environment = plain_environment();
+    native::ZygoteContent environment = plain_environment();
     environment.python = python.executable;
     NativeSandboxes sandboxes({}, environment);
     const std::unique_ptr<backend::Sandbox> sandbox = sandboxes.spawn();

@@ -11,7 +11,7 @@
 
 using namespace hearth;
 using namespace hearth::test;
-using pool::CheckoutPath;
+using pool::CheckoutKind;
 using pool::Lease;
 
 namespace {
@@ -54,7 +54,7 @@ TEST_CASE(
 TEST_CASE("P3: the environment is there before the first sandbox") {
   registry::Tool tool;
   tool.config.name = "doubling";
-  tool.config.sandboxes = {"default"};
+  tool.config.blueprints = {"default"};
   tool.source = "def twice(x):\n    return 2 * x\n";
   NativePool pool({pool_config()}, pool_options(), {tool});
   pool.startup();
@@ -86,12 +86,12 @@ TEST_CASE("P6: as many as pool and overflow hold, P9: the next waits, P10: for a
                  [&](const std::exception_ptr& failure, Lease lease) {
                    if (!failure) waiting = std::move(lease);
                  });
-  CHECK(pool.run(pool.pool->checkout("other")).path() == CheckoutPath::warm);
+  CHECK(pool.run(pool.pool->checkout("other")).path() == CheckoutKind::warm);
   CHECK(pool.stats().waiting == 1);
   CHECK_FALSE(waiting);
   leases.pop_back();
   pool.run_until([&] { return waiting.has_value(); });
-  CHECK(waiting->path() == CheckoutPath::blocked);
+  CHECK(waiting->path() == CheckoutKind::blocked);
   CHECK(pool.stats().live == 3);
 }
 
@@ -116,10 +116,10 @@ TEST_CASE("P7 P8: warm without a spawn, overflow with one") {
   pool.startup();
   const Lease one = pool.checkout();
   const Lease two = pool.checkout();
-  CHECK(two.path() == CheckoutPath::warm);
+  CHECK(two.path() == CheckoutKind::warm);
   CHECK(pool.stats().spawned == 2);
   const Lease three = pool.checkout();
-  CHECK(three.path() == CheckoutPath::overflow);
+  CHECK(three.path() == CheckoutKind::overflow);
   CHECK(pool.stats().spawned == 3);
 }
 
@@ -184,14 +184,14 @@ TEST_CASE("P30: a sandbox that cannot be made fails its caller, and the place is
 TEST_CASE("P31: a name that was not started is refused") {
   NativePool pool({pool_config("default", 0), pool_config("other", 0)});
   pool.run(pool.pool->startup({"default"}));
-  CHECK_THROWS_AS(pool.run(pool.pool->checkout("nope")), registry::UnknownSandbox);
-  CHECK_THROWS_AS(pool.run(pool.pool->checkout("other")), registry::UnknownSandbox);
+  CHECK_THROWS_AS(pool.run(pool.pool->checkout("nope")), registry::UnknownBlueprint);
+  CHECK_THROWS_AS(pool.run(pool.pool->checkout("other")), registry::UnknownBlueprint);
 }
 
 TEST_CASE("P38: while one environment loads for long, others are served") {
   registry::Tool slow;
   slow.config.name = "slow";
-  slow.config.sandboxes = {"slow"};
+  slow.config.blueprints = {"slow"};
   slow.source = "import time\ntime.sleep(5)\n";
   NativePool pool({pool_config("default", 1), pool_config("slow", 1)}, pool_options(1, 2), {slow});
   pool.run(pool.pool->startup({"default"}));

@@ -258,7 +258,7 @@ TEST_CASE("files of a checkout are there before its first turn, and gone after i
   pool::CheckoutOptions options;
   options.files = {{"data/table.csv", "a,b\n1,2\n"}, {"run.sh", "#!/bin/sh\n", 0755}};
   std::optional<Lease> lease = pool.checkout(options);
-  CHECK(lease->path() == pool::CheckoutPath::warm);
+  CHECK(lease->path() == pool::CheckoutKind::warm);
   CHECK(pool.turn(*lease, R"py(
 import os
 print(open('data/table.csv').read(), oct(os.stat('run.sh').st_mode), os.access('data', os.W_OK))

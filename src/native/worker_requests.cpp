@@ -1,4 +1,4 @@
-#include "native/worker_line.h"
+#include "native/worker_requests.h"
 
 #include "base/error.h"
 #include "base/log.h"
@@ -30,7 +30,7 @@ bool all_are_pipes(const std::vector<os::UniqueFd>& fds) {
 
 }  // namespace
 
-WorkerLine::WorkerLine(const asio::any_io_executor& executor) : socket_(executor) {
+WorkerRequests::WorkerRequests(const asio::any_io_executor& executor) : socket_(executor) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw OsError("create the sandbox's line for workers");
@@ -40,7 +40,7 @@ WorkerLine::WorkerLine(const asio::any_io_executor& executor) : socket_(executor
   near_end.release();
 }
 
-void WorkerLine::await_request(std::function<void(WorkerRequest)> on_request) {
+void WorkerRequests::await_request(std::function<void(WorkerRequest)> on_request) {
   socket_.async_wait(socket_.wait_read,
                      [this, alive = std::weak_ptr(alive_),
                       on_request = std::move(on_request)](boost::system::error_code error) mutable {
@@ -53,7 +53,7 @@ void WorkerLine::await_request(std::function<void(WorkerRequest)> on_request) {
 }
 
 // False when nobody is there to ask any more, or nobody to listen to.
-bool WorkerLine::receive(std::optional<WorkerRequest>& request) try {
+bool WorkerRequests::receive(std::optional<WorkerRequest>& request) try {
   std::array<char, max_request_bytes> buffer{};
   std::optional<os::Packet> packet = os::receive_packet(socket_.native_handle(), buffer);
   if (!packet) return true;
@@ -75,7 +75,7 @@ bool WorkerLine::receive(std::optional<WorkerRequest>& request) try {
   return false;
 }
 
-void WorkerLine::say_failed(std::uint64_t number, const std::string& why) try {
+void WorkerRequests::say_failed(std::uint64_t number, const std::string& why) try {
   os::send_packet(socket_.native_handle(),
                   R"({"type":"prepare_failed","number":)" + std::to_string(number) +
                       R"(,"message":)" + boost::json::serialize(boost::json::value(why)) + '}');

@@ -29,8 +29,8 @@ std::optional<CgroupMounts::Version> version_of(const std::unique_ptr<CgroupTree
 CannotSandbox::CannotSandbox(std::vector<std::string> what, Remedy remedy)
     : Error(in_words(what, remedy)), missing(std::move(what)) {}
 
-std::shared_ptr<const NativeHost> open_native_host(const NativeHostOptions& options) {
-  auto host = std::make_shared<NativeHost>();
+std::shared_ptr<const NativeMachine> open_native_machine(const NativeMachineOptions& options) {
+  auto host = std::make_shared<NativeMachine>();
   host->programs = backend::find_programs(options.programs);
   host->ready_limit = options.ready_limit;
   host->seccomp_filter = seccomp::compile_filter(seccomp::sandbox_rules());

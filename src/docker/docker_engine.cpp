@@ -1,4 +1,4 @@
-#include "docker/docker_host.h"
+#include "docker/docker_engine.h"
 
 #include "base/id.h"
 #include "base/log.h"
@@ -67,43 +67,43 @@ std::string describe_engine(const EngineIdentity& identity, const json::value& i
   return words + ", runtimes " + names;
 }
 
-DockerHost::DockerHost(DockerHostOptions options)
+DockerEngine::DockerEngine(DockerEngineOptions options)
     : options_(std::move(options)),
       client_(options_.address),
       seccomp_profile_(seccomp::engine_profile()) {}
 
-DockerHost::~DockerHost() {
+DockerEngine::~DockerEngine() {
   std::error_code ignored;
   fs::remove(lock_of(instance_), ignored);
 }
 
-bool DockerHost::has_recursive_read_only() const {
+bool DockerEngine::has_recursive_read_only() const {
   constexpr int since_minor = 44;
   const std::string& version = identity_.api_version;
   return std::stoi(version.substr(version.find('.') + 1)) >= since_minor;
 }
 
-fs::path DockerHost::lock_of(const std::string& instance) const {
+fs::path DockerEngine::lock_of(const std::string& instance) const {
   return options_.state_dir / "docker" / ("instance-" + instance);
 }
 
-std::map<std::string, std::string> DockerHost::labels(const std::string& sandbox) const {
-  return {{owner_label, owner_}, {instance_label, instance_}, {sandbox_label, sandbox}};
+std::map<std::string, std::string> DockerEngine::labels(const std::string& blueprint_name) const {
+  return {{owner_label, owner_}, {instance_label, instance_}, {blueprint_label, blueprint_name}};
 }
 
-Task<Mutex::Lock> DockerHost::permit_to_start() {
+Task<Mutex::Lock> DockerEngine::permit_to_start() {
   for (Mutex& lane : lanes_)
     if (!lane.is_locked()) co_return co_await lane.lock();
   co_return co_await lanes_[next_lane_++ % lanes_.size()].lock();
 }
 
-std::string DockerHost::unique_name() const {
+std::string DockerEngine::unique_name() const {
   return "hearth-" + instance_.substr(0, 8) + '-' + random_id();
 }
 
 // Other processes ask the same engine. Two that draw the same of a hundred million ids between each
 // other's question and creation are not worth a lock.
-Task<ContainerUids::Lease> DockerHost::take_uid() {
+Task<ContainerUids::Lease> DockerEngine::take_uid() {
   std::vector<ContainerUids::Lease> used_by_others;  // held, so that none is drawn twice
   while (true) {
     ContainerUids::Lease lease = uids_.take();
@@ -117,8 +117,8 @@ Task<ContainerUids::Lease> DockerHost::take_uid() {
   }
 }
 
-Task<std::shared_ptr<DockerHost>> DockerHost::open(DockerHostOptions options) {
-  std::shared_ptr<DockerHost> host(new DockerHost(std::move(options)));
+Task<std::shared_ptr<DockerEngine>> DockerEngine::open(DockerEngineOptions options) {
+  std::shared_ptr<DockerEngine> host(new DockerEngine(std::move(options)));
   co_await host->look();
   host->owner_ = owner_of(host->options_.state_dir / "docker");
   host->instance_ = random_id();
@@ -127,7 +127,7 @@ Task<std::shared_ptr<DockerHost>> DockerHost::open(DockerHostOptions options) {
   co_return host;
 }
 
-Task<> DockerHost::look() {
+Task<> DockerEngine::look() {
   identity_ = co_await client_.ping();
   const EngineAnswer info = co_await client_.call({.path = "/info"});
   if (!info.body.is_object()) throw EngineUnreachable("what answers is no Docker engine");
@@ -143,7 +143,7 @@ Task<> DockerHost::look() {
 }
 
 // One that cannot be removed is no reason not to start: the next start tries again.
-Task<bool> DockerHost::remove_leftover(std::string path) try {
+Task<bool> DockerEngine::remove_leftover(std::string path) try {
   // 409: somebody else is removing it.
   co_await client_.call({.method = "DELETE",
                          .path = std::move(path),
@@ -158,7 +158,7 @@ Task<bool> DockerHost::remove_leftover(std::string path) try {
   co_return false;
 }
 
-Task<> DockerHost::reconcile() {
+Task<> DockerEngine::reconcile() {
   const std::string filter = label_filter(std::string(owner_label) + '=' + owner_);
   struct Kind {
     const char* list;

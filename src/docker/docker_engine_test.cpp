@@ -1,4 +1,4 @@
-#include "docker/docker_host.h"
+#include "docker/docker_engine.h"
 
 #include "tests/support/fake_engine.h"
 #include "tests/support/run_task.h"
@@ -18,7 +18,7 @@ TEST_CASE("a user that a container of another process has is not given to a new 
   for (int i = 0; i < 2; ++i) engine.will_say(test::answer("200 OK", R"([{"Id":"a"}])"));
   engine.will_say(test::answer("200 OK", "[]"));
   const auto host = test::run_task(
-      loop, DockerHost::open({.address = engine.address(), .state_dir = state.path()}));
+      loop, DockerEngine::open({.address = engine.address(), .state_dir = state.path()}));
   const ContainerUids::Lease user = test::run_task(loop, host->take_uid());
   const std::string label = "hearth.uid%3D" + std::to_string(user.uid());
   REQUIRE(engine.requests.size() == 7);

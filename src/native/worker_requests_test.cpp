@@ -1,4 +1,4 @@
-#include "native/worker_line.h"
+#include "native/worker_requests.h"
 
 #include "os/packet.h"
 
@@ -11,14 +11,14 @@
 #include <array>
 
 using namespace hearth;
-using native::WorkerLine;
 using native::WorkerRequest;
+using native::WorkerRequests;
 
 namespace {
 
 struct Fixture {
   boost::asio::io_context loop{1};
-  std::optional<WorkerLine> line{std::in_place, loop.get_executor()};
+  std::optional<WorkerRequests> line{std::in_place, loop.get_executor()};
   os::UniqueFd init = line->take_far_end();
   os::UniqueFd pipe;
   std::vector<std::uint64_t> asked;

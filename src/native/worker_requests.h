@@ -1,5 +1,5 @@
-// native/worker_line.h: the socket on which the init of a sandbox asks for workers. What comes from
-// there is not to be trusted more than the sandbox is.
+// native/worker_requests.h: the socket on which the init of a sandbox asks for workers. What comes
+// from there is not to be trusted more than the sandbox is.
 #pragma once
 
 #include "os/unique_fd.h"
@@ -24,9 +24,9 @@ struct WorkerRequest {
   std::vector<os::UniqueFd> fds;  // the worker's stdout, stderr, emit and run, all of them pipes
 };
 
-class WorkerLine {
+class WorkerRequests {
  public:
-  explicit WorkerLine(const asio::any_io_executor& executor);
+  explicit WorkerRequests(const asio::any_io_executor& executor);
 
   // The other end, for init; once.
   os::UniqueFd take_far_end() { return std::move(far_end_); }

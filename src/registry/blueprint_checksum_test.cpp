@@ -19,16 +19,16 @@ struct Environment {
   SandboxConfig config{
       .name = "a", .dependencies = {"pandas>=1", "httpx"}, .preload = {"json", "re"}};
   std::vector<Tool> tools = {
-      {.config = {.name = "one", .sandboxes = {"a"}, .packages = {"scipy"}}, .source = "x = 1\n"},
-      {.config = {.name = "two", .sandboxes = {"a"}}, .source = "y = 2\n"}};
+      {.config = {.name = "one", .blueprints = {"a"}, .packages = {"scipy"}}, .source = "x = 1\n"},
+      {.config = {.name = "two", .blueprints = {"a"}}, .source = "y = 2\n"}};
   RegistryOptions options = unchecked;
 };
 
 std::string checksum_of(const Environment& environment) {
   ToolRegistry registry(environment.options);
-  registry.register_sandbox(environment.config);
+  registry.register_blueprint(environment.config);
   registry.register_tools(environment.tools);
-  return registry.sandbox_checksum("a");
+  return registry.blueprint_checksum("a");
 }
 
 template <typename Change>
@@ -72,12 +72,12 @@ TEST_CASE("B4: what does not change the environment does not change the checksum
 
 TEST_CASE("B4: a tool of another sandbox changes nothing") {
   ToolRegistry registry(unchecked);
-  registry.register_sandbox({.name = "a"});
-  registry.register_sandbox({.name = "b"});
-  const std::string before = registry.sandbox_checksum("a");
-  registry.register_tool({.config = {.name = "t", .sandboxes = {"b"}}, .source = "x"});
-  CHECK(registry.sandbox_checksum("a") == before);
-  CHECK(registry.sandbox_checksum("b") != before);
+  registry.register_blueprint({.name = "a"});
+  registry.register_blueprint({.name = "b"});
+  const std::string before = registry.blueprint_checksum("a");
+  registry.register_tool({.config = {.name = "t", .blueprints = {"b"}}, .source = "x"});
+  CHECK(registry.blueprint_checksum("a") == before);
+  CHECK(registry.blueprint_checksum("b") != before);
 }
 
 TEST_CASE("B4: reordering packages, tools and modules changes nothing") {

@@ -1,4 +1,4 @@
-// docker/docker_host.h: an engine, and who we are to it. What all sources of one process share.
+// docker/docker_engine.h: an engine, and who we are to it. What all sources of one process share.
 #pragma once
 
 #include "async/mutex.h"
@@ -16,7 +16,7 @@
 
 namespace hearth::docker {
 
-struct DockerHostOptions {
+struct DockerEngineOptions {
   EngineAddress address{};
   std::string runtime{};  // runc, crun, runsc, ...; empty: the engine's default
   std::filesystem::path
@@ -24,24 +24,24 @@ struct DockerHostOptions {
   std::chrono::milliseconds ready_limit{30'000};
 };
 
-class DockerHost {
+class DockerEngine {
  public:
   // Asks the engine, and removes what dead processes of this installation left there. Throws
   // EngineUnreachable with advice, EngineError, OsError.
-  static Task<std::shared_ptr<DockerHost>> open(DockerHostOptions options);
-  ~DockerHost();
-  DockerHost(const DockerHost&) = delete;
-  DockerHost& operator=(const DockerHost&) = delete;
+  static Task<std::shared_ptr<DockerEngine>> open(DockerEngineOptions options);
+  ~DockerEngine();
+  DockerEngine(const DockerEngine&) = delete;
+  DockerEngine& operator=(const DockerEngine&) = delete;
 
   EngineClient& client() { return client_; }
-  const DockerHostOptions& options() const { return options_; }
+  const DockerEngineOptions& options() const { return options_; }
   const EngineIdentity& identity() const { return identity_; }
   double cores() const { return cores_; }
   bool has_recursive_read_only() const;
   const std::string& seccomp_profile() const { return seccomp_profile_; }
 
   // On everything this process makes.
-  std::map<std::string, std::string> labels(const std::string& sandbox) const;
+  std::map<std::string, std::string> labels(const std::string& blueprint_name) const;
   // For a new container.
   std::string unique_name() const;
   // For a new container: an id that no container of this engine has which Hearth made.
@@ -51,13 +51,13 @@ class DockerHost {
   Task<Mutex::Lock> permit_to_start();
 
  private:
-  explicit DockerHost(DockerHostOptions options);
+  explicit DockerEngine(DockerEngineOptions options);
   Task<> look();
   Task<> reconcile();
   Task<bool> remove_leftover(std::string path);
   std::filesystem::path lock_of(const std::string& instance) const;
 
-  DockerHostOptions options_;
+  DockerEngineOptions options_;
   EngineClient client_;
   EngineIdentity identity_;
   double cores_ = 1;
