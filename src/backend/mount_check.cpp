@@ -3,6 +3,7 @@
 #include "base/error.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -76,19 +77,23 @@ std::string kernel_mount_at(const std::string& source, const std::string& mount_
   return {};
 }
 
-// NUMBER: REFERENCES PROTOCOL FLAGS TYPE STATE INODE [PATH]
-std::string engine_listening_below(const std::string& source, const std::string& sockets) {
-  std::istringstream lines(sockets);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t slash = line.find('/');
-    if (slash == std::string::npos) continue;
-    const std::string path = line.substr(slash);
-    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-    if (std::find(engine_socket_names.begin(), engine_socket_names.end(), name) !=
-            engine_socket_names.end() &&
-        is_at_or_below(real_path(path), source))
-      return path;
-  }
+bool has_engine_name(const std::string& path) {
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  return std::find(engine_socket_names.begin(), engine_socket_names.end(), name) !=
+         engine_socket_names.end();
+}
+
+// Any user can have a name listed in /proc/net/unix: an abstract one, one with a line break, one in
+// a mount namespace of its own. So the socket must be there, and be root's or this user's.
+bool is_our_socket(const std::string& path) {
+  struct stat info{};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) &&
+         (info.st_uid == 0 || info.st_uid == ::geteuid());
+}
+
+std::string engine_below(const std::string& source, const std::vector<std::string>& engines) {
+  for (const std::string& path : engines)
+    if (is_at_or_below(real_path(path), source)) return path;
   return {};
 }
 
@@ -107,8 +112,24 @@ std::string problem_of_type(const std::string& source) {
 
 }  // namespace
 
+// NUMBER: REFERENCES PROTOCOL FLAGS TYPE STATE INODE [PATH]
+std::vector<std::string> listed_engines(const std::string& sockets) {
+  std::vector<std::string> paths;
+  std::istringstream lines(sockets);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string skipped;
+    for (int field = 0; field < 7; ++field) words >> skipped;
+    std::string path;
+    std::getline(words >> std::ws, path);
+    if (path.starts_with('/') && has_engine_name(path)) paths.push_back(path);
+  }
+  return paths;
+}
+
 std::string problem_of_mount(const std::string& real_source, const std::vector<std::string>& hidden,
-                             const std::string& mount_table, const std::string& sockets) {
+                             const std::string& mount_table,
+                             const std::vector<std::string>& engines) {
   for (const std::string tree : kernel_trees)
     if (overlap(real_source, tree)) return "it would show " + tree;
   if (const std::string point = kernel_mount_at(real_source, mount_table); !point.empty())
@@ -116,7 +137,7 @@ std::string problem_of_mount(const std::string& real_source, const std::vector<s
   for (const std::string socket : engine_sockets)
     if (is_at_or_below(socket, real_source))
       return "it would show a container engine's socket (" + socket + ")";
-  if (const std::string socket = engine_listening_below(real_source, sockets); !socket.empty())
+  if (const std::string socket = engine_below(real_source, engines); !socket.empty())
     return "it would show a container engine's socket (" + socket + ")";
   for (const std::string& path : hidden)
     if (!path.empty() && overlap(real_source, path))
@@ -131,11 +152,12 @@ void refuse_unsafe_mounts(const std::vector<blueprint::Mount>& mounts,
   for (const std::string& path : hidden)
     if (!path.empty()) real_hidden.push_back(real_path(path));
   const std::string mount_table = content_of("/proc/self/mountinfo");
-  const std::string sockets = content_of("/proc/net/unix");
+  std::vector<std::string> engines = listed_engines(content_of("/proc/net/unix"));
+  std::erase_if(engines, [](const std::string& path) { return !is_our_socket(path); });
   for (const blueprint::Mount& mount : mounts) {
     std::string problem = problem_of_type(mount.source);
     if (problem.empty())
-      problem = problem_of_mount(real_path(mount.source), real_hidden, mount_table, sockets);
+      problem = problem_of_mount(real_path(mount.source), real_hidden, mount_table, engines);
     if (!problem.empty()) throw Error("the mount of " + mount.source + " is refused: " + problem);
   }
 }

@@ -22,10 +22,13 @@ constexpr const char* sockets =
     "Num       RefCount Protocol Flags    Type St Inode Path\n"
     "0000: 00000002 00000000 00010000 0001 01 1 /opt/engine/docker.sock\n"
     "0000: 00000002 00000000 00010000 0001 01 2 /opt/web/app.sock\n"
-    "0000: 00000002 00000000 00010000 0001 01 3 @abstract\n";
+    "0000: 00000002 00000000 00010000 0001 01 3 @abstract\n"
+    "0000: 00000002 00000000 00010000 0001 01 4 @/srv/data/docker.sock\n"
+    "0000: 00000002 00000000 00010000 0001 01 5 /opt/my engine/podman.sock\n";
 
 std::string problem(const std::string& source) {
-  return problem_of_mount(source, {"/srv/state", "/srv/engine/e.sock"}, mount_table, sockets);
+  return problem_of_mount(source, {"/srv/state", "/srv/engine/e.sock"}, mount_table,
+                          listed_engines(sockets));
 }
 
 bool is_refused(const std::string& source, const std::vector<std::string>& hidden = {}) {
@@ -86,6 +89,40 @@ TEST_CASE("a mount is judged by where its links lead") {
     CHECK_MESSAGE(is_refused(here + name, hidden), name);
   CHECK_FALSE(is_refused(here + "/data", hidden));
   CHECK_FALSE(is_refused(here + "/not there", hidden));
+}
+
+TEST_CASE("engines' sockets are read from the kernel's list by their paths") {
+  CHECK(listed_engines(sockets) ==
+        std::vector<std::string>{"/opt/engine/docker.sock", "/opt/my engine/podman.sock"});
+}
+
+TEST_CASE("a name that another user put into the list of sockets refuses no mount") {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.path() / "docker.sock";
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  SUBCASE("an abstract name") {
+    path.copy(address.sun_path + 1, sizeof address.sun_path - 2);
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + path.size());
+    REQUIRE(::bind(listener, reinterpret_cast<const sockaddr*>(&address), size) == 0);
+    CHECK_FALSE(is_refused(directory.path()));
+  }
+  SUBCASE("a socket that is gone again, and one that is there") {
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    REQUIRE(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    CHECK(is_refused(directory.path()));
+    REQUIRE(::unlink(path.c_str()) == 0);
+    CHECK_FALSE(is_refused(directory.path()));
+  }
+  SUBCASE("a socket of another user") {
+    if (::geteuid() != 0) return;  // only root can give it away
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    REQUIRE(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    REQUIRE(::chown(path.c_str(), 65534, 65534) == 0);
+    CHECK_FALSE(is_refused(directory.path()));
+  }
+  ::close(listener);
 }
 
 TEST_CASE("sockets and devices are no mounts") {
