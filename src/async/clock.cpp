@@ -1,10 +1,9 @@
 #include "async/clock.h"
 
-#include <boost/asio/as_tuple.hpp>
+#include "async/event.h"
+
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <utility>
 
@@ -29,14 +28,13 @@ class TimerAlarm : public Clock::Alarm {
 }  // namespace
 
 Task<> Clock::sleep_until(Time time) {
-  asio::steady_timer woken(co_await asio::this_coro::executor, Time::max());
+  AsyncEvent woken(co_await asio::this_coro::executor);
   bool rang = false;
   const std::unique_ptr<Alarm> alarm = ring_at(time, [&] {
     rang = true;
-    woken.cancel();
+    woken.notify_all();
   });
-  const auto [error] = co_await woken.async_wait(asio::as_tuple(asio::use_awaitable));
-  if (!rang) throw boost::system::system_error(error);
+  co_await woken.wait_until([&rang] { return rang; });
 }
 
 SystemClock::SystemClock(asio::any_io_executor executor) : executor_(std::move(executor)) {}

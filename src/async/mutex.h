@@ -1,12 +1,10 @@
-// async/mutex.h: one task at a time in a stretch that waits in between. First come, first served.
+// async/mutex.h: lets one task at a time into code that awaits. First come, first served.
 #pragma once
 
+#include "async/event.h"
 #include "async/task.h"
 
-#include <boost/asio/steady_timer.hpp>
-
 #include <list>
-#include <memory>
 #include <utility>
 
 namespace hearth {
@@ -32,15 +30,14 @@ class Mutex {
     Mutex* mutex_ = nullptr;
   };
 
-  // The mutex must outlive the task and its lock. A task that is cancelled while it waits gives its
-  // place up.
+  // The mutex must outlive the task and its lock. A task that is cancelled while it waits leaves
+  // the line.
   Task<Lock> lock();
 
  private:
   struct Waiter {
-    explicit Waiter(const asio::any_io_executor& executor);
-    asio::steady_timer turn;  // never expires; cancelled when it is this one's turn
-    bool has_it = false;
+    AsyncEvent served;
+    bool has_lock = false;
   };
   void unlock();
 

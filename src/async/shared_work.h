@@ -1,18 +1,14 @@
-// async/shared_work.h: blocking work that several callers want at once and that is done once. Who
-// asks while it runs gets the same result; who asks afterwards starts it anew. Remembers nothing.
+// async/shared_work.h: blocking work that several callers want at once and that is done once. A
+// caller that asks while it runs gets the same result. One that asks later starts it again: results
+// are not kept.
 #pragma once
 
+#include "async/event.h"
 #include "async/task.h"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <cstddef>
 #include <exception>
@@ -30,18 +26,18 @@ namespace hearth {
 template <typename T>
 class SharedWork {
  public:
-  using Report = std::function<void(std::string)>;               // from the worker's thread
+  using Report = std::function<void(std::string)>;               // called by the thread
   using OnReport = std::function<void(const std::string&)>;      // on the loop; must not throw
-  using Job = std::function<T(std::stop_token, const Report&)>;  // in a worker's thread
+  using Job = std::function<T(std::stop_token, const Report&)>;  // in a thread of its own
 
   SharedWork(asio::any_io_executor loop, std::size_t threads)
-      : loop_(std::move(loop)), runs_(std::make_shared<Runs>()), workers_(threads) {}
+      : loop_(std::move(loop)), runs_(std::make_shared<Runs>()), threads_(threads) {}
   SharedWork(const SharedWork&) = delete;
   SharedWork& operator=(const SharedWork&) = delete;
-  // Asks all work to stop and waits until it has. Nobody may be waiting for a result any more.
+  // Asks all work to stop and waits until it has. No caller may still wait for a result.
   ~SharedWork() {
     for (const auto& [key, run] : *runs_) run->stop.request_stop();
-    workers_.join();
+    threads_.join();
   }
 
   // The result of the work that runs for `key`, or of `job` if none does. A caller that is
@@ -51,11 +47,11 @@ class SharedWork {
     while (true) {
       const auto running = runs_->find(key);
       const std::shared_ptr<Run> run = running == runs_->end() ? start(key, job) : running->second;
-      // What was asked to stop because nobody waited is of no use to one who comes after.
+      // Work that was asked to stop, because all callers had left, has no result for a new one.
       const bool is_given_up = run->stop.stop_requested();
       std::optional<Caller> caller;
       if (!is_given_up) caller.emplace(*run, on_report);
-      co_await until_done(*run);
+      co_await run->finished.wait_until([&run] { return run->done; });
       if (is_given_up) continue;
       if (run->failure) std::rethrow_exception(run->failure);
       co_return *run->value;
@@ -64,9 +60,8 @@ class SharedWork {
 
  private:
   struct Run {
-    explicit Run(const asio::any_io_executor& loop)
-        : finished(loop, asio::steady_timer::time_point::max()) {}
-    asio::steady_timer finished;
+    explicit Run(const asio::any_io_executor& loop) : finished(loop) {}
+    AsyncEvent finished;
     std::stop_source stop;
     std::map<std::size_t, OnReport> callers;
     std::size_t next_caller = 0;
@@ -93,25 +88,16 @@ class SharedWork {
     std::size_t number_;
   };
 
-  static Task<> until_done(Run& run) {
-    while (!run.done) {
-      co_await run.finished.async_wait(asio::as_tuple(asio::use_awaitable));
-      const asio::cancellation_state task = co_await asio::this_coro::cancellation_state;
-      if (!run.done && task.cancelled() != asio::cancellation_type::none)
-        throw boost::system::system_error(asio::error::operation_aborted);
-    }
-  }
-
   std::shared_ptr<Run> start(const std::string& key, Job job) {
     auto run = std::make_shared<Run>(loop_);
     runs_->emplace(key, run);
-    asio::post(workers_, [loop = loop_, runs = runs_, key, job = std::move(job), run]() mutable {
+    asio::post(threads_, [loop = loop_, runs = runs_, key, job = std::move(job), run]() mutable {
       work(loop, std::move(run), job, [runs = std::move(runs), key] { runs->erase(key); });
     });
     return run;
   }
 
-  // In a worker's thread. `run` is given back to the loop, which is the one to destroy it.
+  // In a thread. `run` is handed back to the loop, which destroys it.
   template <typename Forget>
   static void work(const asio::any_io_executor& loop, std::shared_ptr<Run> run, const Job& job,
                    Forget forget) {
@@ -135,13 +121,13 @@ class SharedWork {
       run->failure = failure;
       run->done = true;
       forget();
-      run->finished.cancel();
+      run->finished.notify_all();
     });
   }
 
   asio::any_io_executor loop_;
   std::shared_ptr<Runs> runs_;  // outlives this in what the loop has still to do
-  asio::thread_pool workers_;
+  asio::thread_pool threads_;
 };
 
 }  // namespace hearth

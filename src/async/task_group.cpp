@@ -2,10 +2,8 @@
 
 #include "base/log.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <cassert>
@@ -19,15 +17,15 @@ void report(const std::string& name, const std::exception_ptr& failure) try {
   if (failure) std::rethrow_exception(failure);
 } catch (const boost::system::system_error& error) {
   if (error.code() == asio::error::operation_aborted) return;
-  log::error("a background task failed", {{"task", name}, {"error", error.what()}});
+  log::error("background task failed", {{"task", name}, {"error", error.what()}});
 } catch (const std::exception& error) {
-  log::error("a background task failed", {{"task", name}, {"error", error.what()}});
+  log::error("background task failed", {{"task", name}, {"error", error.what()}});
 }
 
 }  // namespace
 
 TaskGroup::TaskGroup(const asio::any_io_executor& executor)
-    : executor_(executor), one_ended_(executor, asio::steady_timer::time_point::max()) {}
+    : executor_(executor), one_ended_(executor) {}
 
 TaskGroup::~TaskGroup() { assert(running_.empty()); }
 
@@ -36,13 +34,13 @@ void TaskGroup::start(std::string name, Task<> task) {
   const auto ended = [this, signal, name = std::move(name)](const std::exception_ptr& failure) {
     report(name, failure);
     running_.erase(signal);
-    one_ended_.cancel();
+    one_ended_.notify_all();
   };
   asio::co_spawn(executor_, std::move(task), asio::bind_cancellation_slot(signal->slot(), ended));
 }
 
 Task<> TaskGroup::drained() {
-  while (!running_.empty()) co_await one_ended_.async_wait(asio::as_tuple(asio::use_awaitable));
+  return one_ended_.wait_until([this] { return running_.empty(); });
 }
 
 Task<> TaskGroup::close() {

@@ -3,6 +3,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/error_code.hpp>
@@ -41,8 +42,8 @@ Task<> within(std::chrono::nanoseconds limit, Task<> work) {
   if (outcome.failure) std::rethrow_exception(outcome.failure);
 }
 
-Task<> until(asio::steady_timer& bell, Task<> work) {
-  const Outcome outcome = co_await race(std::move(work), bell);
+Task<> until(AsyncEvent& bell, Task<> work) {
+  const Outcome outcome = co_await race(std::move(work), bell.timer_);
   if (outcome.failure) std::rethrow_exception(outcome.failure);
 }
 

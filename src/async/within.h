@@ -1,10 +1,9 @@
 // async/within.h: time limits for tasks.
 #pragma once
 
+#include "async/event.h"
 #include "async/task.h"
 #include "base/error.h"
-
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 
@@ -20,8 +19,8 @@ struct DeadlineExceeded : Error {
 // limit is often worth keeping.
 Task<> within(std::chrono::nanoseconds limit, Task<> work);
 
-// The same, without a limit but until `bell` rings: expires, or is cancelled as those are that
-// never expire. Then only what `work` throws tells that it was cancelled.
-Task<> until(asio::steady_timer& bell, Task<> work);
+// The same, until the next notification of `bell` instead of a limit. Then only what `work` throws
+// tells that it was cancelled.
+Task<> until(AsyncEvent& bell, Task<> work);
 
 }  // namespace hearth

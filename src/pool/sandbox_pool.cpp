@@ -32,7 +32,7 @@ SandboxPool::SandboxPool(const asio::any_io_executor& executor,
       clock_(clock != nullptr ? *clock : own_clock_),
       budget_(std::make_shared<MemoryBudget>(options_.memory_budget_bytes.value_or(
           default_memory_budget_bytes(sources.memory_limit_bytes())))),
-      shutting_down_(executor, asio::steady_timer::time_point::max()),
+      shutting_down_(executor),
       ending_(executor) {
   budget_->on_freed([this] {
     for (const auto& [name, entry] : fleets_) entry.fleet->pump();
@@ -176,7 +176,7 @@ Task<> SandboxPool::shutdown(std::chrono::milliseconds drain) {
   for (const auto& [name, entry] : fleets_) fleets.push_back(entry.fleet);
   for (const std::shared_ptr<Fleet>& fleet : fleets) fleet->refuse();
   const bool is_first = !std::exchange(is_shut_down_, true);
-  shutting_down_.cancel();
+  shutting_down_.notify_all();
   if (is_first && drain.count() > 0) {
     try {
       co_await within(drain, wait_for_leases(fleets));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "async/clock.h"
+#include "async/event.h"
 #include "async/mutex.h"
 #include "backend/sandbox.h"
 #include "pool/fleet.h"
@@ -94,7 +95,7 @@ class SandboxPool {
   std::vector<MemoryBudget::Share> idle_memory_;
   std::map<std::string, Entry> fleets_;
   bool is_shut_down_ = false;
-  asio::steady_timer shutting_down_;  // never expires; cancelled when it begins
+  AsyncEvent shutting_down_;
   Mutex starting_;
   TaskGroup ending_;
 };
