@@ -83,7 +83,7 @@ std::vector<Built> list_environments(const BuildOptions& options,
         parse_manifest(os::read_trusted_file(place / "manifest", most_manifest_bytes));
     if (!manifest) continue;  // none of ours
     list.push_back({.name = place,
-                    .sandbox = {},
+                    .blueprint = {},
                     .checksum = checksum,
                     .size_bytes = size_of(place),
                     .created = changed_at(place / "manifest"),

@@ -170,6 +170,19 @@ TEST_CASE("what an instance in a group beside ours left is removed from every tr
   }
 }
 
+TEST_CASE("no other user can open an instance's groups, and so hold their locks") {
+  if (::geteuid() != 0) {
+    MESSAGE("not tested: needs root");
+    return;
+  }
+  const TwoGroups groups;
+  const std::vector<fs::path> left = groups_of_a_dead_instance(groups.first());
+  REQUIRE_FALSE(left.empty());
+  for (const fs::path& path : left)
+    CHECK((fs::status(path).permissions() & fs::perms::mask) == fs::perms::owner_all);
+  const CgroupTree next(groups.second());  // removes them
+}
+
 TEST_CASE("instances that start at the same time do not fail for each other's sake") {
   if (::geteuid() != 0) {
     MESSAGE("not tested: needs root");
