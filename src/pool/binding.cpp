@@ -71,13 +71,12 @@ Secrets resolve_secrets(std::vector<std::string> names,
 Binding bind(const blueprint::SandboxConfig& config, const Secrets& secrets,
              CheckoutOptions options) {
   Problems problems;
-  Binding binding;
-  binding.blueprint = config.name;
+  Binding binding{.blueprint = config.name,
+                  .owner = options.owner ? *std::move(options.owner) : Owner::unique()};
   binding.limits = tightened(problems, config.resource_limits, options);
   binding.network_policy = narrowed(problems, config.network_policy, options.network_policy);
   if (!problems.empty())
     throw blueprint::ConfigError("a checkout of \"" + config.name + "\"", std::move(problems));
-  binding.owner = std::move(options.owner);
   binding.labels = std::move(options.labels);
   binding.env = std::move(options.env);
   // What the operator calls a secret is the operator's to say.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "blueprint/sandbox_config.h"
+#include "pool/owner.h"
 #include "wire/messages.h"
 
 #include <chrono>
@@ -22,8 +23,8 @@ struct WorkspaceFile {
 };
 
 struct CheckoutOptions {
-  // A sandbox that one owner used is given to no other. Without a name, this lease is its only one.
-  std::string owner{};
+  // Absent: the lease has an owner of its own, and its sandbox is not reused.
+  std::optional<Owner> owner{};
   std::map<std::string, std::string> labels{};
   std::map<std::string, std::string> env{};
   std::vector<WorkspaceFile> files{};
@@ -40,13 +41,13 @@ struct CheckoutOptions {
 
 struct Binding {
   std::string blueprint;
-  std::string owner;
-  std::map<std::string, std::string> labels;
-  std::map<std::string, std::string> env;  // secrets included
-  std::vector<std::string> secrets;        // names that must be in env
-  std::vector<WorkspaceFile> files;
-  blueprint::ResourceLimits limits;
-  blueprint::NetworkPolicy network_policy;
+  Owner owner;
+  std::map<std::string, std::string> labels{};
+  std::map<std::string, std::string> env{};  // secrets included
+  std::vector<std::string> secrets{};        // names that must be in env
+  std::vector<WorkspaceFile> files{};
+  blueprint::ResourceLimits limits{};
+  blueprint::NetworkPolicy network_policy{};
   blueprint::ExecutionMode mode = blueprint::ExecutionMode::plan;
   std::chrono::milliseconds patience{};
 

@@ -121,11 +121,11 @@ Task<> Fleet::wait_in_line(Waiter& waiter) {
 // What this lease alone has. If that fails the sandbox is in a state nobody asked for.
 Task<> Fleet::apply(Lease& lease) {
   try {
-    if (differ(lease.binding_.limits, config_.resource_limits)) {
+    if (differ(lease.binding_->limits, config_.resource_limits)) {
       lease.managed_->has_own_limits = true;
-      co_await lease.sandbox().set_limits(lease.binding_.limits);
+      co_await lease.sandbox().set_limits(lease.binding_->limits);
     }
-    for (const WorkspaceFile& file : lease.binding_.files)
+    for (const WorkspaceFile& file : lease.binding_->files)
       co_await lease.sandbox().channel().write_file(file.path, file.content, file.mode,
                                                     options_.file_limit);
   } catch (...) {
@@ -133,7 +133,7 @@ Task<> Fleet::apply(Lease& lease) {
     throw;
   }
   // They may be large, and nobody needs them twice.
-  lease.binding_.files.clear();
+  lease.binding_->files.clear();
 }
 
 void Fleet::pump() {
@@ -184,7 +184,7 @@ void Fleet::serve(Waiter& waiter, const Managed& managed, MemoryBudget::Share me
   managed->owner = waiter.binding.owner;
   ++managed->use_count;
   ++leased_;
-  if (is_last_use(managed->owner, managed->use_count)) ++leased_for_good_;
+  if (is_last_use(*managed->owner, managed->use_count)) ++leased_for_good_;
   waiter.lease.emplace(shared_from_this(), managed, std::move(memory));
   waiter.turn.cancel();
   if (idle_count() > 0) delay_replacement();
@@ -209,9 +209,9 @@ std::exception_ptr Fleet::expired(const Waiter& waiter) const {
       fmt::format("no sandbox of \"{}\" within {} s: {}", config_.name, seconds, why)));
 }
 
-Fleet::Managed Fleet::take_idle(const std::string& owner) {
+Fleet::Managed Fleet::take_idle(const Owner& owner) {
   Managed found;
-  // One that this owner has used before has his caches.
+  // A sandbox that this owner used before has its caches.
   if (const auto used = used_.find(owner); used != used_.end()) {
     found = std::move(used->second.back());
     used->second.pop_back();
@@ -230,7 +230,7 @@ void Fleet::put_idle(const Managed& managed) {
   if (managed->use_count == 0) {
     fresh_.push_back(managed);
   } else {
-    used_[managed->owner].push_back(managed);
+    used_[*managed->owner].push_back(managed);
     ++used_count_;
   }
 }
@@ -240,7 +240,8 @@ bool Fleet::remove_idle(const Managed& managed) {
     fresh_.erase(found);
     return true;
   }
-  const auto used = used_.find(managed->owner);
+  if (!managed->owner) return false;
+  const auto used = used_.find(*managed->owner);
   if (used == used_.end() || std::erase(used->second, managed) == 0) return false;
   if (used->second.empty()) used_.erase(used);
   --used_count_;

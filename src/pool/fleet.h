@@ -113,10 +113,9 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   std::size_t retiring() const { return all_.size() - idle_count() - leased_ - cleaning_; }
   std::size_t pool_size() const { return static_cast<std::size_t>(config_.pool_size); }
   std::size_t capacity() const { return pool_size() + options_.max_overflow; }
-  // Whether a sandbox is retired after this use: a caller that names no owner is the only one that
-  // may have it.
-  bool is_last_use(const std::string& owner, std::uint64_t use_count) const {
-    return owner.empty() || use_count >= options_.max_uses;
+  // True if a sandbox is retired after this use. An owner without a name never comes back.
+  bool is_last_use(const Owner& owner, std::uint64_t use_count) const {
+    return !owner.is_named() || use_count >= options_.max_uses;
   }
   std::size_t spoken_for() const;
   bool wants_another() const;
@@ -128,14 +127,14 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   void spawn_failed(const std::exception_ptr& failure);
   void spawn_succeeded(std::unique_ptr<backend::Sandbox> sandbox);
 
-  Managed take_idle(const std::string& owner);
+  Managed take_idle(const Owner& owner);
   void put_idle(const Managed& managed);
   bool remove_idle(const Managed& managed);
   void delay_replacement();
   void ring_for_replacement();
   void give_back(const Managed& managed);
   std::optional<Retirement> fate_of(const ManagedSandbox& managed) const;
-  std::size_t coming_back_for(const std::string& owner) const;
+  std::size_t coming_back_for(const Owner& owner) const;
   void begin_cleaning(const Managed& managed);
   void end_cleaning(const Managed& managed);
   void after_cleaning(const Managed& managed, const std::string& problem, Retirement if_problem);
@@ -156,15 +155,15 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   Clock& clock_;
 
   std::set<Managed> all_;
-  std::deque<Managed> fresh_;                         // idle and never used, newest last
-  std::map<std::string, std::vector<Managed>> used_;  // idle, by the owner who used them
+  std::deque<Managed> fresh_;                   // idle and never used, newest last
+  std::map<Owner, std::vector<Managed>> used_;  // idle, by the owner whose code they ran
   std::size_t used_count_ = 0;
   std::list<Waiter*> waiters_;
   std::size_t spawning_ = 0;
   std::size_t leased_ = 0;
   std::size_t leased_for_good_ = 0;  // of them, those that will not come back
   std::size_t cleaning_ = 0;
-  std::map<std::string, std::size_t> cleaning_for_;  // of them, by the owner who used them
+  std::map<Owner, std::size_t> cleaning_for_;  // of them, by the owner whose code they ran
   bool head_waits_for_memory_ = false;
   bool is_refusing_ = false;
   bool is_closed_ = false;

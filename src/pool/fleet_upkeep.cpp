@@ -18,7 +18,7 @@ using State = ManagedSandbox::State;
 
 void Fleet::give_back(const Managed& managed) {
   --leased_;
-  if (is_last_use(managed->owner, managed->use_count)) --leased_for_good_;
+  if (is_last_use(*managed->owner, managed->use_count)) --leased_for_good_;
   changed_.cancel();
   if (is_closed_) return;
   replace_after_ = {};  // its turn is over
@@ -36,7 +36,7 @@ std::optional<Retirement> Fleet::fate_of(const ManagedSandbox& managed) const {
   if (is_refusing_) return Retirement::shutdown;
   if (managed.gone) return Retirement::crashed;
   if (managed.unusable) return Retirement::lost;
-  if (is_last_use(managed.owner, managed.use_count)) return Retirement::used_up;
+  if (is_last_use(*managed.owner, managed.use_count)) return Retirement::used_up;
   if (clock_.now() - managed.born >= options_.max_age) return Retirement::aged;
   if (waiters_.empty() && idle_count() + cleaning_ >= pool_size()) return Retirement::surplus;
   return std::nullopt;
@@ -46,17 +46,17 @@ std::optional<Retirement> Fleet::fate_of(const ManagedSandbox& managed) const {
 void Fleet::begin_cleaning(const Managed& managed) {
   managed->state = State::cleaning;
   ++cleaning_;
-  if (managed->use_count > 0) ++cleaning_for_[managed->owner];
+  if (managed->use_count > 0) ++cleaning_for_[*managed->owner];
 }
 
 void Fleet::end_cleaning(const Managed& managed) {
   --cleaning_;
   if (managed->use_count == 0) return;
-  const auto found = cleaning_for_.find(managed->owner);
+  const auto found = cleaning_for_.find(*managed->owner);
   if (--found->second == 0) cleaning_for_.erase(found);
 }
 
-std::size_t Fleet::coming_back_for(const std::string& owner) const {
+std::size_t Fleet::coming_back_for(const Owner& owner) const {
   std::size_t others = 0;
   for (const auto& [name, count] : cleaning_for_)
     if (name != owner) others += count;

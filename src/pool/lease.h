@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace hearth::pool {
@@ -26,7 +27,7 @@ class Lease {
 
   const std::string& id() const { return managed_->sandbox->id(); }
   backend::Sandbox& sandbox() { return *managed_->sandbox; }
-  const Binding& binding() const { return binding_; }
+  const Binding& binding() const { return *binding_; }
   CheckoutKind path() const { return path_; }
   // This one included.
   std::uint64_t use_count() const { return managed_->use_count; }
@@ -40,7 +41,7 @@ class Lease {
   std::shared_ptr<Fleet> fleet_;
   std::shared_ptr<ManagedSandbox> managed_;
   MemoryBudget::Share memory_;
-  Binding binding_ = {};
+  std::optional<Binding> binding_;  // absent only while the lease is being made
   CheckoutKind path_ = CheckoutKind::warm;
 };
 

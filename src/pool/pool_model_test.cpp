@@ -81,9 +81,9 @@ class Model {
       // Each has its own, and who came before him was served before him.
       REQUIRE(ids.insert(pending->lease->id()).second);
       REQUIRE(waiting == 0);
-      const std::string& owner = pending->lease->binding().owner;
+      const Owner& owner = pending->lease->binding().owner;
       REQUIRE(owners_.emplace(pending->lease->id(), owner).first->second == owner);
-      if (owner.empty()) REQUIRE(pending->lease->use_count() == 1);
+      if (!owner.is_named()) REQUIRE(pending->lease->use_count() == 1);
     }
     REQUIRE(stats.leased == ids.size());
     REQUIRE(stats.waiting == waiting);
@@ -173,7 +173,7 @@ class Model {
   std::mt19937_64 random_;
   PoolFixture fixture_;
   std::vector<std::shared_ptr<Pending>> pending_;  // in the order in which they asked
-  std::map<std::string, std::string> owners_;      // by sandbox
+  std::map<std::string, Owner> owners_;            // by sandbox
 };
 
 void run_model(std::uint64_t max_uses) {

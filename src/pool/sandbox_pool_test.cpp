@@ -211,12 +211,12 @@ TEST_CASE("a sandbox that one owner used is given to no other") {
   CHECK(fixture.backend.most_alive == 2);
 }
 
-TEST_CASE("a sandbox whose user named no owner is given to nobody else") {
+TEST_CASE("callers that name no owner never share a sandbox, even one after the other") {
   PoolFixture fixture(1);
   fixture.startup();
   std::set<std::string> used;
   for (int i = 0; i < 4; ++i) {
-    const Lease lease = fixture.checkout(owned_by(""));
+    const Lease lease = fixture.checkout(CheckoutOptions{});
     CHECK(used.insert(lease.id()).second);
     CHECK(lease.use_count() == 1);
     fixture.settle();
@@ -224,9 +224,18 @@ TEST_CASE("a sandbox whose user named no owner is given to nobody else") {
   fixture.settle();
   CHECK(fixture.retired(Retirement::used_up) == 4);
   // Its replacement is made while it is still out, as it will not come back.
-  const Lease lease = fixture.checkout(owned_by(""));
+  const Lease lease = fixture.checkout(CheckoutOptions{});
   fixture.advance(std::chrono::seconds(1));
   CHECK(fixture.stats().idle == 1);
+}
+
+TEST_CASE("the same options used twice, without an owner, are two owners") {
+  PoolFixture fixture(1);
+  fixture.startup();
+  const CheckoutOptions options;
+  const Owner first = fixture.checkout(options).binding().owner;
+  fixture.settle();
+  CHECK_FALSE(fixture.checkout(options).binding().owner == first);
 }
 
 TEST_CASE("P30: a spawn that fails tells its caller and takes no place") {

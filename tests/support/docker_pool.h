@@ -39,7 +39,7 @@ struct DockerPool {
   void startup() { run_task(loop, pool.startup()); }
   // All of one owner, so that a container may be reused.
   pool::Lease checkout(pool::CheckoutOptions options = {}, const std::string& name = "default") {
-    if (options.owner.empty()) options.owner = "tests";
+    if (!options.owner) options.owner = "tests";
     return run_task(loop, pool.checkout(name, std::move(options)));
   }
   execution::ExecutionResult turn(pool::Lease& lease, const std::string& script) {

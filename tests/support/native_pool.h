@@ -63,7 +63,7 @@ class NativePool {
   void startup() { run(pool->startup()); }
   // All of one owner, so that a sandbox may be reused.
   pool::Lease checkout(pool::CheckoutOptions options = {}) {
-    if (options.owner.empty()) options.owner = "tests";
+    if (!options.owner) options.owner = "tests";
     return run(pool->checkout("default", std::move(options)));
   }
   execution::ExecutionResult turn(pool::Lease& lease, const std::string& script) {
