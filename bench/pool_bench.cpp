@@ -44,7 +44,7 @@ Task<double> timed_turn(pool::SandboxPool& pool) {
   const auto begin = BenchClock::now();
   {
     pool::Lease lease = co_await pool.checkout("default");
-    co_await execution::run_turn(lease, script);
+    co_await execution::run_turn(lease, {.script = script});
   }
   co_return microseconds_since(begin);
 }
@@ -183,7 +183,7 @@ std::vector<double> light_turns(bool beside_load) {
     ++heavy_clients;
     while (!over) {
       pool::Lease lease = co_await pool.pool->checkout("heavy");
-      co_await execution::run_turn(lease, script);
+      co_await execution::run_turn(lease, {.script = script});
     }
     --heavy_clients;
   };

@@ -3,7 +3,7 @@
 //
 // Against an installed Hearth, CMake needs `find_package(Hearth)` and `Hearth::hearth`.
 #include "builder/native_builder.h"
-#include "execution/leased_turn.h"
+#include "execution/turn.h"
 #include "pool/native_sources.h"
 #include "pool/sandbox_pool.h"
 
@@ -61,9 +61,9 @@ Task<> serve_one_user(pool::SandboxPool& pool) {
     pool::Lease lease = co_await pool.checkout("default", options);
     const execution::ExecutionResult result = co_await execution::run_turn(
         lease,
-        "for name in open('names.txt'):\n"
-        "    print(greet(name.strip()))\n"
-        "emit_result({'greeted': 2})\n",
+        {.script = "for name in open('names.txt'):\n"
+                   "    print(greet(name.strip()))\n"
+                   "emit_result({'greeted': 2})\n"},
         [](const wire::Event& event) {
           if (const auto* text = std::get_if<wire::Stdout>(&event.body)) std::cout << text->text;
         });

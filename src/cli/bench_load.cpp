@@ -1,7 +1,7 @@
 #include "cli/bench_load.h"
 
 #include "async/task_group.h"
-#include "execution/leased_turn.h"
+#include "execution/turn.h"
 
 #include <fmt/format.h>
 #include <boost/asio/steady_timer.hpp>
@@ -76,7 +76,8 @@ Task<> Load::one_turn() {
     co_return;
   }
   result_.checkouts.add(Clock::now() - asked);
-  const execution::ExecutionResult turn = co_await execution::run_turn(lease, options_.script);
+  const execution::ExecutionResult turn =
+      co_await execution::run_turn(lease, {.script = options_.script});
   result_.turns.add(Clock::now() - asked);
   ++result_.verdicts[std::string(execution::name_of(turn.verdict))];
   ++result_.finished;

@@ -97,8 +97,7 @@ Task<std::string> try_sandbox(asio::io_context& loop) {
                                                     native::open_native_machine(options),
                                                     blueprint::SandboxConfig{}, environment);
     const std::unique_ptr<backend::Sandbox> sandbox = co_await source->spawn();
-    execution::ScriptExecutor executor(sandbox->channel(),
-                                       {[&] { sandbox->kill(); }, [] { return false; }});
+    execution::ScriptExecutor executor(*sandbox);
     wire::RunRequest request;
     request.script = "x = 1";
     const execution::ExecutionResult result = co_await executor.run(std::move(request));

@@ -1,7 +1,7 @@
 // cli/json_lines.h: JSON as people and programs read it.
 #pragma once
 
-#include "execution/script_executor.h"
+#include "execution/execution_result.h"
 
 #include <string>
 #include <string_view>

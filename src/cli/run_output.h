@@ -1,7 +1,7 @@
 // cli/run_output.h: what a turn looks like to whoever started it.
 #pragma once
 
-#include "execution/script_executor.h"
+#include "execution/execution_result.h"
 #include "wire/messages.h"
 
 #include <iosfwd>

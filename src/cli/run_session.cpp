@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "cli/local_setup.h"
-#include "execution/leased_turn.h"
+#include "execution/turn.h"
 
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
@@ -59,7 +59,7 @@ Task<int> RunSession::run_step(std::string script) {
 Task<int> RunSession::run_in(backend::Sandbox& sandbox, std::string script,
                              const std::string& name) {
   if (has_given_up_) throw boost::system::system_error(asio::error::operation_aborted);
-  execution::ScriptExecutor executor(sandbox.channel(), execution::controls_of(sandbox));
+  execution::ScriptExecutor executor(sandbox);
   const Running running(*this, executor, sandbox);
   interrupted_ = was_killed_ = false;
   const auto on_event = [this](const wire::Event& event) { output_.event(event); };

@@ -1,25 +1,29 @@
 #include "execution/script_executor.h"
 
+#include "async/shielded.h"
 #include "async/within.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "wire/protocol_error.h"
 
+#include <boost/asio/this_coro.hpp>
+
 #include <algorithm>
 #include <csignal>
+#include <exception>
 #include <optional>
 #include <utility>
 
 namespace hearth::execution {
 namespace {
 
-// Init stops at the limit and then says so; this is room for what it says.
+// Init stops at the limit and then reports it; this is room for its report.
 constexpr std::uint64_t output_slack_bytes = 64 << 10;
 
-// What lies in the stream already is there within this.
+// What is already in the stream arrives within this time.
 constexpr std::chrono::milliseconds overdue_patience{20};
 
-// Puts each event where the caller will look for it.
+// Puts each event into its field of the result.
 struct Collector {
   ExecutionResult& result;
 
@@ -41,42 +45,38 @@ struct Collector {
 
 }  // namespace
 
-// What one run() keeps while it is on its way; it lives in run()'s frame.
-class ScriptExecutor::Turn {
+// The state of one run(), in whose frame it lives.
+class ScriptExecutor::Exchange {
  public:
-  Turn(ScriptExecutor& executor, wire::RunRequest request, OnEvent on_event)
+  Exchange(ScriptExecutor& executor, wire::RunRequest request, OnEvent on_event)
       : executor_(executor), request_(std::move(request)), on_event_(std::move(on_event)) {
     executor_.running_ = this;
   }
-  ~Turn() { executor_.running_ = nullptr; }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  ~Exchange() { executor_.running_ = nullptr; }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
 
-  Task<> exchange() {
-    co_await executor_.channel_.send(request_);
-    result_.started = true;
-    if (cancel_wanted_) co_await send_cancel();
+  const std::string& execution_id() const { return request_.execution_id; }
+  bool is_over() const { return over_; }
+
+  Task<> run() {
+    co_await send_request();
     co_await hear();
   }
 
   Task<> hear() {
     while (!over_) {
-      SandboxChannel::Received received = co_await executor_.channel_.receive();
+      SandboxChannel::Received received = co_await channel().receive();
       ++heard_;
       take(received.event, received.line_bytes);
     }
   }
   std::uint64_t heard() const { return heard_; }
 
-  Task<> cancel() {
-    cancel_wanted_ = true;
-    if (result_.started) co_await send_cancel();
-  }
-
   void deadline_passed() { facts_.host_deadline_passed = true; }
   void kill() {
     was_killed_ = true;
-    executor_.controls_.kill();
+    executor_.sandbox_.kill();
   }
   void lose(std::string why) {
     result_.detail = std::move(why);
@@ -84,7 +84,7 @@ class ScriptExecutor::Turn {
   }
 
   ExecutionResult conclude() {
-    if (!facts_.done) facts_.memory_limit_hit = executor_.controls_.memory_limit_hit();
+    if (!facts_.done) facts_.memory_limit_hit = executor_.sandbox_.memory_limit_hit();
     deliver_held_back();
     result_.verdict = verdict_of(facts_);
     result_.sandbox_usable =
@@ -96,13 +96,17 @@ class ScriptExecutor::Turn {
       result_.state_lost = facts_.done->state_lost;
       result_.usage = facts_.done->usage;
     }
-    if (!result_.sandbox_usable) executor_.controls_.kill();
+    if (!result_.sandbox_usable) executor_.sandbox_.kill();
     return std::move(result_);
   }
 
  private:
-  Task<> send_cancel() {
-    co_await executor_.channel_.send(wire::CancelRequest{request_.execution_id});
+  SandboxChannel& channel() { return executor_.sandbox_.channel(); }
+
+  Task<> send_request() {
+    const Mutex::Lock lock = co_await executor_.writing_.lock();
+    co_await channel().send(request_);
+    result_.started = true;
   }
 
   void take(wire::Event& event, std::size_t line_bytes) {
@@ -113,7 +117,7 @@ class ScriptExecutor::Turn {
       counted_bytes_ += line_bytes;
       if (counted_bytes_ > request_.max_output_bytes + output_slack_bytes) {
         facts_.output_limit_exceeded = true;
-        return lose("the sandbox said more than the output limit allows");
+        return lose("the sandbox sent more than the output limit allows");
       }
     }
     deliver_held_back();
@@ -125,12 +129,12 @@ class ScriptExecutor::Turn {
     }
   }
 
-  // Who was killed for its memory is known only here where the counter is the host's.
+  // Where the counter is the host's, only the host knows that memory was the reason for a kill.
   void learn_end(wire::ScriptDone& done) {
-    // Asked only about what was killed: reading the counter takes as long as many a script.
+    // Asked only after a kill: reading the counter takes as long as a short script.
     const bool was_killed = done.ending == wire::Ending::signalled && done.signal == SIGKILL;
     if (was_killed && !done.out_of_memory)
-      done.out_of_memory = executor_.controls_.memory_limit_hit();
+      done.out_of_memory = executor_.sandbox_.memory_limit_hit();
     facts_.memory_limit_hit = done.out_of_memory;
     facts_.done = done;
     over_ = true;
@@ -149,7 +153,7 @@ class ScriptExecutor::Turn {
     std::visit(Collector{result_}, event.body);
   }
 
-  // An event of no turn is about the sandbox itself, and only its failures come while a turn runs.
+  // An event without a turn is about the sandbox itself. During a turn it can only be a failure.
   void take_foreign(const wire::Event& event) {
     ++result_.foreign_events;
     const auto* error = std::get_if<wire::ScriptError>(&event.body);
@@ -161,17 +165,15 @@ class ScriptExecutor::Turn {
   OnEvent on_event_;
   ExecutionResult result_;
   TurnFacts facts_;
-  std::optional<wire::Event> held_back_;  // that it was killed, until it is known what for
+  std::optional<wire::Event> held_back_;  // a kill, until its reason is known
   std::uint64_t heard_ = 0;               // events
   std::uint64_t counted_bytes_ = 0;
   bool over_ = false;
   bool was_killed_ = false;
-  bool cancel_wanted_ = false;
 };
 
-ScriptExecutor::ScriptExecutor(SandboxChannel& channel, SandboxControls controls,
-                               ExecutorOptions options)
-    : channel_(channel), controls_(std::move(controls)), options_(options) {}
+ScriptExecutor::ScriptExecutor(backend::Sandbox& sandbox, ExecutorOptions options)
+    : sandbox_(sandbox), options_(options) {}
 
 Task<ExecutionResult> ScriptExecutor::run(wire::RunRequest request, OnEvent on_event) {
   if (request.execution_id.empty()) request.execution_id = random_id();
@@ -179,45 +181,72 @@ Task<ExecutionResult> ScriptExecutor::run(wire::RunRequest request, OnEvent on_e
   const std::chrono::duration<double> script_limit(std::min(request.timeout_seconds, 3.2e7));
   const auto limit =
       std::chrono::ceil<std::chrono::nanoseconds>(script_limit) + options_.host_grace;
-  Turn turn(*this, std::move(request), std::move(on_event));
+  Exchange exchange(*this, std::move(request), std::move(on_event));
+  std::exception_ptr abort;
+  try {
+    co_await converse(exchange, limit);
+  } catch (...) {
+    abort = std::current_exception();
+  }
+  if (abort) exchange.kill();
+  ExecutionResult result = exchange.conclude();
+  if (writing_.is_locked()) co_await cancel_sent();
+  if (abort) std::rethrow_exception(abort);
+  co_return result;
+}
+
+Task<> ScriptExecutor::converse(Exchange& exchange, std::chrono::nanoseconds limit) {
   bool is_overdue = false;
   try {
-    co_await within(limit, turn.exchange());
+    co_await within(limit, exchange.run());
   } catch (const DeadlineExceeded&) {
     is_overdue = true;
   } catch (const wire::ProtocolError& error) {
-    turn.lose(std::string("the sandbox broke the protocol: ") + error.what());
+    exchange.lose(std::string("the sandbox broke the protocol: ") + error.what());
   } catch (const Error& error) {
-    turn.lose(error.what());
+    exchange.lose(error.what());
   }
-  if (is_overdue) co_await hear_overdue(turn);
-  co_return turn.conclude();
+  if (is_overdue) co_await hear_overdue(exchange);
 }
 
-// The clock may have run out while the caller was busy with what it had heard already. So what the
-// sandbox said in time is heard to its end; and it can say no more once it is killed.
-Task<> ScriptExecutor::hear_overdue(Turn& turn) try {
-  turn.deadline_passed();
-  if (co_await hears_end(turn)) co_return;
-  turn.kill();
+// A cancel() may still be writing to the sandbox, which the caller is free to destroy after run().
+Task<> ScriptExecutor::cancel_sent() {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await shielded(writing_.lock());
+  co_await asio::this_coro::throw_if_cancelled(true);
+}
+
+// The clock may have run out while the caller was busy with earlier events. So everything that the
+// sandbox sent in time is heard; after the kill it can send no more.
+Task<> ScriptExecutor::hear_overdue(Exchange& exchange) try {
+  exchange.deadline_passed();
+  if (co_await hears_end(exchange)) co_return;
+  exchange.kill();
   std::uint64_t heard_before = 0;
   do {
-    heard_before = turn.heard();
-    if (co_await hears_end(turn)) co_return;
-  } while (turn.heard() != heard_before);
+    heard_before = exchange.heard();
+    if (co_await hears_end(exchange)) co_return;
+  } while (exchange.heard() != heard_before);
 } catch (const Error& error) {
-  log::debug("an overdue sandbox says no more", {{"error", error.what()}});
+  log::debug("stream of an overdue sandbox ended", {{"error", error.what()}});
 }
 
-Task<bool> ScriptExecutor::hears_end(Turn& turn) try {
-  co_await within(overdue_patience, turn.hear());
+Task<bool> ScriptExecutor::hears_end(Exchange& exchange) try {
+  co_await within(overdue_patience, exchange.hear());
   co_return true;
 } catch (const DeadlineExceeded&) {
   co_return false;
 }
 
-Task<> ScriptExecutor::cancel() {
-  if (running_ != nullptr) co_await running_->cancel();
+Task<> ScriptExecutor::cancel() try {
+  if (running_ == nullptr) co_return;
+  const std::string execution_id = running_->execution_id();
+  const Mutex::Lock lock = co_await writing_.lock();
+  const bool still_runs =
+      running_ != nullptr && running_->execution_id() == execution_id && !running_->is_over();
+  if (still_runs) co_await sandbox_.channel().send(wire::CancelRequest{execution_id});
+} catch (const Error& error) {
+  log::debug("sandbox ended before it could be told to cancel", {{"error", error.what()}});
 }
 
 }  // namespace hearth::execution

@@ -1,7 +1,8 @@
-// The host's side of a turn, against a sandbox that is played: what a real one never does must end
-// well too.
+// The host's side of a turn, against a scripted sandbox: what a real one never does must end well
+// too.
 #include "execution/script_executor.h"
 
+#include "tests/support/fake_backend.h"
 #include "tests/support/run_task.h"
 #include "tests/support/scripted_stream.h"
 #include "wire/encode.h"
@@ -36,22 +37,14 @@ std::string good_end() {
 
 struct Played {
   asio::io_context loop;
-  ScriptedStream* stream = nullptr;
-  std::unique_ptr<SandboxChannel> channel;
-  bool killed = false;
-  bool memory_limit_hit = false;
-  std::unique_ptr<ScriptExecutor> executor;
+  test::FakeBackend backend{loop.get_executor()};
+  std::unique_ptr<ScriptedStream> owned = std::make_unique<ScriptedStream>(loop.get_executor());
+  ScriptedStream* stream = owned.get();
+  test::FakeSandbox sandbox{loop.get_executor(), backend, "played", std::move(owned), *stream};
+  bool& killed = sandbox.was_killed;
+  std::unique_ptr<ScriptExecutor> executor =
+      std::make_unique<ScriptExecutor>(sandbox, ExecutorOptions{.host_grace = 20ms});
 
-  Played() {
-    auto owned = std::make_unique<ScriptedStream>(loop.get_executor());
-    stream = owned.get();
-    channel = std::make_unique<SandboxChannel>(std::move(owned));
-    executor = std::make_unique<ScriptExecutor>(
-        *channel,
-        SandboxControls{.kill = [this] { killed = true; },
-                        .memory_limit_hit = [this] { return memory_limit_hit; }},
-        ExecutorOptions{.host_grace = 20ms});
-  }
   ExecutionResult run(double timeout = 30, std::uint64_t max_output_bytes = 1000) {
     return test::run_task(loop, executor->run({.execution_id = "e",
                                                .script = "pass",
@@ -136,7 +129,7 @@ TEST_CASE("what was said in time is heard, however busy the host was when its cl
 
 TEST_CASE("who was killed for its memory is told so, and so is whoever listens") {
   Played sandbox;
-  sandbox.memory_limit_hit = true;
+  sandbox.sandbox.hit_memory_limit = true;
   wire::ScriptDone done;
   done.ending = wire::Ending::signalled;
   done.started = true;

@@ -43,18 +43,6 @@ blueprint::NetworkPolicy narrowed(Problems& problems, const blueprint::NetworkPo
 
 }  // namespace
 
-wire::RunRequest Binding::request(std::string script) const {
-  wire::RunRequest request;
-  request.script = std::move(script);
-  request.timeout_seconds = static_cast<double>(limits.execution_timeout_sec);
-  request.max_output_bytes = static_cast<std::uint64_t>(limits.max_output_bytes);
-  request.mode =
-      mode == blueprint::ExecutionMode::interactive ? wire::Mode::interactive : wire::Mode::plan;
-  request.env = env;
-  request.secrets = secrets;
-  return request;
-}
-
 Secrets resolve_secrets(std::vector<std::string> names,
                         const std::map<std::string, std::string>& given,
                         const std::map<std::string, std::string>& environment) {
@@ -79,9 +67,7 @@ Binding bind(const blueprint::SandboxConfig& config, const Secrets& secrets,
     throw blueprint::ConfigError("a checkout of \"" + config.name + "\"", std::move(problems));
   binding.labels = std::move(options.labels);
   binding.env = std::move(options.env);
-  // What the operator calls a secret is the operator's to say.
-  for (const auto& [name, value] : secrets.values) binding.env[name] = value;
-  binding.secrets = secrets.names;
+  binding.secrets = secrets;
   binding.files = std::move(options.files);
   binding.mode = config.execution_mode;
   binding.patience = options.patience;

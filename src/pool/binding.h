@@ -4,7 +4,6 @@
 
 #include "blueprint/sandbox_config.h"
 #include "pool/owner.h"
-#include "wire/messages.h"
 
 #include <chrono>
 #include <cstdint>
@@ -39,26 +38,24 @@ struct CheckoutOptions {
   std::chrono::milliseconds patience{30'000};
 };
 
+struct Secrets {
+  std::vector<std::string> names{};  // of the blueprint and its tools; a turn needs all of them
+  std::map<std::string, std::string> values{};  // of those that have one
+};
+
 struct Binding {
   std::string blueprint;
   Owner owner;
   std::map<std::string, std::string> labels{};
-  std::map<std::string, std::string> env{};  // secrets included
-  std::vector<std::string> secrets{};        // names that must be in env
+  std::map<std::string, std::string> env{};  // named by the caller; beats secrets
+  Secrets secrets{};
   std::vector<WorkspaceFile> files{};
   blueprint::ResourceLimits limits{};
   blueprint::NetworkPolicy network_policy{};
   blueprint::ExecutionMode mode = blueprint::ExecutionMode::plan;
   std::chrono::milliseconds patience{};
-
-  wire::RunRequest request(std::string script) const;
 };
 
-// What secrets are called and what they are.
-struct Secrets {
-  std::vector<std::string> names;  // of the blueprint and its tools
-  std::map<std::string, std::string> values;
-};
 // Each name's value, from `given` first, else from `environment`; a name without any is left out,
 // and a script that needs it is told so.
 Secrets resolve_secrets(std::vector<std::string> names,

@@ -31,11 +31,8 @@ TEST_CASE("without options a lease has what the blueprint says") {
   const Binding binding = bind(config(), {}, {});
   CHECK(binding.limits == config().resource_limits);
   CHECK(binding.network_policy == config().network_policy);
-  const wire::RunRequest request = binding.request("print(1)");
-  CHECK(request.script == "print(1)");
-  CHECK(request.timeout_seconds == 30);
-  CHECK(request.max_output_bytes == 1'048'576);
-  CHECK(request.mode == wire::Mode::plan);
+  CHECK(binding.mode == blueprint::ExecutionMode::plan);
+  CHECK_FALSE(binding.owner.is_named());
 }
 
 TEST_CASE("limits may be tighter, and everything that is wider is told at once") {
@@ -49,8 +46,8 @@ TEST_CASE("limits may be tighter, and everything that is wider is told at once")
   CHECK(binding.limits.cpu_quota == 0.1);
   CHECK(binding.limits.memory_mb == 64);
   CHECK(binding.limits.pids_limit == 8);
-  CHECK(binding.request("").timeout_seconds == 2);
-  CHECK(binding.request("").max_output_bytes == 2000);
+  CHECK(binding.limits.execution_timeout_sec == 2);
+  CHECK(binding.limits.max_output_bytes == 2000);
 
   options.cpu_quota = 8;
   options.memory_mb = 257;
@@ -96,10 +93,7 @@ TEST_CASE("P17: a secret comes from the pool's map first, else from the environm
                       {{"ENV", "2"}, {"BOTH", "env"}, {"OTHER", "x"}});
   CHECK(secrets.values ==
         std::map<std::string, std::string>{{"MAP", "1"}, {"ENV", "2"}, {"BOTH", "map"}});
-  CheckoutOptions options;
-  options.env = {{"MAP", "mine"}, {"FREE", "3"}};
-  const Binding binding = bind(config(), secrets, options);
-  CHECK(binding.env.at("MAP") == "1");
-  CHECK(binding.env.at("FREE") == "3");
-  CHECK(binding.request("").secrets.size() == 4);  // the missing one is init's to refuse
+  const Binding binding = bind(config(), secrets, {});
+  CHECK(binding.secrets.values == secrets.values);
+  CHECK(binding.secrets.names.size() == 4);  // a missing one is init's to refuse
 }

@@ -2,8 +2,8 @@
 // cases that must hold on all of them.
 #pragma once
 
-#include "execution/leased_turn.h"
 #include "execution/script_executor.h"
+#include "execution/turn.h"
 #include "pool/docker_sources.h"
 #include "pool/native_sources.h"
 #include "tests/support/docker_engine.h"
@@ -41,7 +41,7 @@ class AnyBackend {
     return run_in(sandbox, std::move(request));
   }
   execution::ExecutionResult run_in(backend::Sandbox& sandbox, wire::RunRequest request) {
-    execution::ScriptExecutor executor(sandbox.channel(), execution::controls_of(sandbox));
+    execution::ScriptExecutor executor(sandbox);
     return run_task(loop_, executor.run(std::move(request)));
   }
   // One script in a sandbox of its own.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "docker/container_spec.h"
-#include "execution/leased_turn.h"
+#include "execution/turn.h"
 #include "os/read_file.h"
 #include "pool/docker_sources.h"
 #include "pool/sandbox_pool.h"
@@ -43,7 +43,7 @@ struct DockerPool {
     return run_task(loop, pool.checkout(name, std::move(options)));
   }
   execution::ExecutionResult turn(pool::Lease& lease, const std::string& script) {
-    return run_task(loop, execution::run_turn(lease, script));
+    return run_task(loop, execution::run_turn(lease, {.script = script}));
   }
   pool::FleetStats stats() const { return pool.stats().blueprints.at("default"); }
   // What goes on in the background goes on until this holds.

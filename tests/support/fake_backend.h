@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,7 +36,7 @@ class FakeSandbox : public backend::Sandbox {
   SandboxChannel& channel() override { return channel_; }
   void kill() override;
   Task<> exited() override;
-  bool memory_limit_hit() const override { return false; }
+  bool memory_limit_hit() const override { return hit_memory_limit; }
   Task<backend::SandboxUsage> usage() const override { co_return backend::SandboxUsage{}; }
   Task<> set_limits(blueprint::ResourceLimits wanted) override {
     if (refuses_limits) throw Error("no limits here");
@@ -51,10 +52,14 @@ class FakeSandbox : public backend::Sandbox {
   // Its processes end now.
   void end();
   bool has_ended() const { return ended_; }
+  // Its side of the conversation, and what it does after each request.
+  ScriptedStream& stream() { return stream_; }
+  std::function<void()> on_request = [] {};
 
   bool was_killed = false;
   bool is_ill = false;
   bool refuses_limits = false;
+  bool hit_memory_limit = false;
   bool resets_cleanly = true;
   bool answers_reset = true;
   int probes = 0;
@@ -166,6 +171,7 @@ inline Task<> FakeSandbox::exited() {
 }
 
 inline void FakeSandbox::hear() {
+  on_request();
   if (stream_.heard.find("\"type\":\"reset\"") == std::string::npos) return;
   stream_.heard.clear();
   ++resets;

@@ -1,7 +1,7 @@
 // tests/support/native_pool.h: a pool of real sandboxes, for tests.
 #pragma once
 
-#include "execution/leased_turn.h"
+#include "execution/turn.h"
 #include "pool/native_sources.h"
 #include "pool/sandbox_pool.h"
 #include "tests/support/native_sandbox.h"
@@ -67,7 +67,7 @@ class NativePool {
     return run(pool->checkout("default", std::move(options)));
   }
   execution::ExecutionResult turn(pool::Lease& lease, const std::string& script) {
-    return run(execution::run_turn(lease, script));
+    return run(execution::run_turn(lease, {.script = script}));
   }
   pool::FleetStats stats(const std::string& name = "default") const {
     return pool->stats().blueprints.at(name);

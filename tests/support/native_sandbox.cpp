@@ -1,6 +1,6 @@
 #include "tests/support/native_sandbox.h"
 
-#include "execution/leased_turn.h"
+#include "execution/turn.h"
 #include "os/user_rights.h"
 
 #include <boost/asio/co_spawn.hpp>
@@ -62,7 +62,7 @@ execution::ExecutionResult NativeSandboxes::run(const std::string& script, doubl
 execution::ExecutionResult NativeSandboxes::run_in(backend::Sandbox& sandbox,
                                                    const std::string& script,
                                                    double timeout_seconds) {
-  execution::ScriptExecutor executor(sandbox.channel(), execution::controls_of(sandbox));
+  execution::ScriptExecutor executor(sandbox);
   wire::RunRequest request;
   request.script = script;
   request.timeout_seconds = timeout_seconds;

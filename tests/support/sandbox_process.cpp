@@ -125,7 +125,7 @@ SandboxProcess::~SandboxProcess() {
 }
 
 // bwrap dies with its child's death signal, and the pid namespace with its first process.
-void SandboxProcess::kill() const {
+void SandboxProcess::kill() {
   killed_ = true;
   ::kill(pid_, SIGKILL);
 }
@@ -153,10 +153,6 @@ std::uint64_t SandboxProcess::init_peak_memory_bytes() const {
   return kilobytes * 1024;
 }
 
-execution::SandboxControls SandboxProcess::controls() {
-  return {.kill = [this] { kill(); }, .memory_limit_hit = [] { return false; }};
-}
-
 wire::RunRequest request_for(std::string script, double timeout_seconds, wire::Mode mode) {
   wire::RunRequest request;
   request.script = std::move(script);
@@ -166,13 +162,11 @@ wire::RunRequest request_for(std::string script, double timeout_seconds, wire::M
 }
 
 Sandbox::Sandbox(SandboxOptions options)
-    : process_(loop_, options),
-      executor_(process_.channel(), process_.controls(), {.host_grace = options.host_grace}) {
+    : process_(loop_, options), executor_(process_, {.host_grace = options.host_grace}) {
   ready = run_task(loop_, process_.channel().await_ready(30s));
 }
 
-execution::ExecutionResult Sandbox::run(wire::RunRequest request,
-                                        execution::ScriptExecutor::OnEvent on_event) {
+execution::ExecutionResult Sandbox::run(wire::RunRequest request, execution::OnEvent on_event) {
   return run_task(loop_, executor_.run(std::move(request), std::move(on_event)));
 }
 

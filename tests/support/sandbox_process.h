@@ -2,7 +2,7 @@
 // own, made by bubblewrap: what the protocol's tests talk to.
 #pragma once
 
-#include "channel/sandbox_channel.h"
+#include "backend/sandbox.h"
 #include "execution/script_executor.h"
 #include "tests/support/temporary_directory.h"
 
@@ -30,17 +30,24 @@ struct SandboxOptions {
   std::chrono::milliseconds host_grace{30'000};
 };
 
-class SandboxProcess {
+class SandboxProcess : public backend::Sandbox {
  public:
   explicit SandboxProcess(asio::io_context& loop, SandboxOptions options = {});
-  ~SandboxProcess();
+  ~SandboxProcess() override;
   SandboxProcess(const SandboxProcess&) = delete;
   SandboxProcess& operator=(const SandboxProcess&) = delete;
 
-  SandboxChannel& channel() { return *channel_; }
+  const std::string& id() const override { return id_; }
+  SandboxChannel& channel() override { return *channel_; }
+  void kill() override;
+  bool memory_limit_hit() const override { return false; }  // bubblewrap sets no limits
+  // No turn asks for these.
+  Task<> exited() override { throw Error("not watched"); }
+  Task<backend::SandboxUsage> usage() const override { throw Error("not measured"); }
+  Task<> set_limits(blueprint::ResourceLimits /*limits*/) override { throw Error("no limits"); }
+  Task<> probe() override { throw Error("not probed"); }
+
   ByteStream& stream() { return *stream_; }  // the channel's own, to send what is no message
-  execution::SandboxControls controls();
-  void kill() const;
   bool was_killed() const { return killed_; }
   // Init and its harness, as the machine sees them.
   void signal_init(int number) const;
@@ -54,7 +61,8 @@ class SandboxProcess {
   std::unique_ptr<SandboxChannel> channel_;
   ByteStream* stream_ = nullptr;
   pid_t pid_ = 0;
-  mutable bool killed_ = false;
+  std::string id_ = "bubblewrap";
+  bool killed_ = false;
 };
 
 wire::RunRequest request_for(std::string script, double timeout_seconds = 20,
@@ -66,8 +74,7 @@ class Sandbox {
   explicit Sandbox(SandboxOptions options = {});
 
   wire::Ready ready;
-  execution::ExecutionResult run(wire::RunRequest request,
-                                 execution::ScriptExecutor::OnEvent on_event = {});
+  execution::ExecutionResult run(wire::RunRequest request, execution::OnEvent on_event = {});
   execution::ExecutionResult run(const std::string& script, double timeout_seconds = 20);
   execution::ExecutionResult step(const std::string& script, double timeout_seconds = 20);
   // The same with all its events, and with its cancellation once one of them `is_due`.

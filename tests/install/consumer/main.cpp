@@ -24,10 +24,7 @@ namespace {
 
 Task<> run_script(native::NativeSource& source) {
   const std::unique_ptr<backend::Sandbox> sandbox = co_await source.spawn();
-  execution::SandboxControls controls;
-  controls.kill = [&] { sandbox->kill(); };
-  controls.memory_limit_hit = [&] { return sandbox->memory_limit_hit(); };
-  execution::ScriptExecutor executor(sandbox->channel(), std::move(controls));
+  execution::ScriptExecutor executor(*sandbox);
   wire::RunRequest request;
   request.script = "print('hello from', __import__('os').getcwd())\nemit_result(6 * 7)";
   const execution::ExecutionResult result = co_await executor.run(std::move(request));

@@ -98,7 +98,7 @@ TEST_CASE_TEMPLATE("steps share their variables, and keep them when one fails", 
 TEST_CASE_TEMPLATE("a script can be cancelled", Backend, ON_EVERY_BACKEND) {
   Backend backend;
   const std::unique_ptr<backend::Sandbox> sandbox = backend.spawn();
-  execution::ScriptExecutor executor(sandbox->channel(), execution::controls_of(*sandbox));
+  execution::ScriptExecutor executor(*sandbox);
   wire::RunRequest request;
   request.script = "print('begun', flush=True)\nimport time\ntime.sleep(60)";
   const auto result = run_task(backend.loop(), executor.run(request, [&](const wire::Event& event) {
@@ -114,7 +114,7 @@ TEST_CASE_TEMPLATE("the end of a sandbox is told at once, whoever ended it", Bac
                    ON_EVERY_BACKEND) {
   Backend backend;
   const std::unique_ptr<backend::Sandbox> sandbox = backend.spawn();
-  execution::ScriptExecutor executor(sandbox->channel(), execution::controls_of(*sandbox));
+  execution::ScriptExecutor executor(*sandbox);
   wire::RunRequest request;
   request.script = "print('begun', flush=True)\nimport time\ntime.sleep(60)";
   const auto result = run_task(backend.loop(), executor.run(request, [&](const wire::Event& event) {

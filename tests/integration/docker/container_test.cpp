@@ -142,7 +142,7 @@ TEST_CASE("a container killed in the middle of a turn is lost, one out of memory
   DockerBackend backend(config);
   const auto run_and = [&](const std::string& script, const auto& then) {
     const auto sandbox = backend.spawn();
-    execution::ScriptExecutor executor(sandbox->channel(), execution::controls_of(*sandbox));
+    execution::ScriptExecutor executor(*sandbox);
     wire::RunRequest request;
     request.script = script;
     return run_task(backend.loop(), executor.run(request, [&](const wire::Event& event) {

@@ -95,7 +95,7 @@ struct Load {
       try {
         pool::Lease lease = co_await pool.pool.checkout(
             "default", {.owner = "load", .patience = milliseconds(500)});
-        const auto result = co_await execution::run_turn(lease, "print('x')");
+        const auto result = co_await execution::run_turn(lease, {.script = "print('x')"});
         ++(result.verdict == Verdict::ok ? good : lost);
       } catch (const Error&) {
         ++refused;

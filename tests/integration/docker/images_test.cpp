@@ -87,7 +87,7 @@ struct Images {
     auto host = run_task(loop, docker::DockerEngine::open(docker_host_options(place.path())));
     OpenSource open(loop, host, tag, registry.blueprint(sandbox));
     const auto one = run_task(loop, open.source.spawn());
-    execution::ScriptExecutor executor(one->channel(), execution::controls_of(*one));
+    execution::ScriptExecutor executor(*one);
     wire::RunRequest request;
     request.script = script;
     const auto result = run_task(loop, executor.run(request));

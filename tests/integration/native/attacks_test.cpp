@@ -39,10 +39,7 @@ class Attack {
 
  private:
   Task<> live_beside(const bool& over) {
-    execution::SandboxControls controls;
-    controls.kill = [this] { neighbour_->kill(); };
-    controls.memory_limit_hit = [this] { return neighbour_->memory_limit_hit(); };
-    execution::ScriptExecutor executor(neighbour_->channel(), std::move(controls));
+    execution::ScriptExecutor executor(*neighbour_);
     do {
       wire::RunRequest request;
       request.script = R"py(

@@ -1,5 +1,5 @@
 // Workers after a sandbox's first are forked into it from outside. They must not differ.
-#include "execution/leased_turn.h"
+#include "execution/turn.h"
 #include "native/machine_facts.h"
 #include "native/posture.h"
 #include "os/read_file.h"
@@ -20,7 +20,7 @@ namespace {
 
 execution::ExecutionResult step(NativeSandboxes& sandboxes, backend::Sandbox& sandbox,
                                 const std::string& script) {
-  execution::ScriptExecutor executor(sandbox.channel(), execution::controls_of(sandbox));
+  execution::ScriptExecutor executor(sandbox);
   wire::RunRequest request;
   request.mode = wire::Mode::interactive;
   request.script = script;
@@ -118,7 +118,7 @@ TEST_CASE("a sandbox that ends while it gets a worker takes nobody with it") {
     // A step that ends its process: the next asks for a worker at once.
     CHECK(step(sandboxes, *sandbox, "import os\nos._exit(0)").verdict ==
           execution::Verdict::exited);
-    execution::ScriptExecutor executor(sandbox->channel(), execution::controls_of(*sandbox));
+    execution::ScriptExecutor executor(*sandbox);
     wire::RunRequest request;
     request.script = "print(1)";
     request.timeout_seconds = 60;

@@ -1,5 +1,5 @@
 // Steps of an interactive session in a native sandbox: see also tests/integration/turns.
-#include "execution/leased_turn.h"
+#include "execution/turn.h"
 #include "tests/support/in_sandbox.h"
 #include "tests/support/step_attacks.h"
 
@@ -14,7 +14,7 @@ struct Session {
   std::unique_ptr<backend::Sandbox> sandbox = sandboxes.spawn();
 
   execution::ExecutionResult step(const std::string& script, double timeout_seconds = 60) {
-    execution::ScriptExecutor executor(sandbox->channel(), execution::controls_of(*sandbox));
+    execution::ScriptExecutor executor(*sandbox);
     wire::RunRequest request;
     request.mode = wire::Mode::interactive;
     request.script = script;

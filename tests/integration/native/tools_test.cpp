@@ -1,5 +1,5 @@
 // Tools that do more in the zygote than to define functions: no sandbox suffers from it.
-#include "execution/leased_turn.h"
+#include "execution/turn.h"
 #include "tests/support/host_view.h"
 #include "tests/support/in_sandbox.h"
 #include "tests/support/with_tool.h"
@@ -17,7 +17,7 @@ namespace {
 // starts anew.
 std::string all_output_of(NativeSandboxes& sandboxes, const std::string& script) {
   const auto sandbox = sandboxes.spawn();
-  execution::ScriptExecutor executor(sandbox->channel(), execution::controls_of(*sandbox));
+  execution::ScriptExecutor executor(*sandbox);
   wire::RunRequest request;
   request.script = script;
   request.timeout_seconds = 20;

@@ -112,7 +112,7 @@ TEST_CASE("P29: a script goes in, its events and its result come out") {
   Lease lease = pool.checkout();
   std::vector<std::string> types;
   const auto result = pool.run(execution::run_turn(
-      lease, "print('hello')\nemit_result({'answer': 42})",
+      lease, {.script = "print('hello')\nemit_result({'answer': 42})"},
       [&](const wire::Event& event) { types.emplace_back(wire::type_of(event.body)); }));
   CHECK(types == std::vector<std::string>{"stdout", "final_result", "script_done"});
   CHECK(result.result->text == R"({"answer":42})");
@@ -124,8 +124,8 @@ TEST_CASE("P33 P34: a sandbox that was killed in a turn is lost, retired and rep
   std::optional<Lease> lease = pool.checkout();
   const std::string id = lease->id();
   const auto on_event = [&](const wire::Event&) { lease->sandbox().kill(); };
-  const auto result = pool.run(
-      execution::run_turn(*lease, "print('here', flush=True)\nwhile True: pass", on_event));
+  const auto result = pool.run(execution::run_turn(
+      *lease, {.script = "print('here', flush=True)\nwhile True: pass"}, on_event));
   CHECK(result.verdict == Verdict::lost);
   CHECK(result.started);
   lease.reset();

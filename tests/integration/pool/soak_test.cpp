@@ -108,7 +108,7 @@ TEST_CASE("P40: hundreds of clients at once, one turn in a hundred gone wrong") 
         if (begun == turns / 4) memory_early = own_memory_kilobytes();
         options.execution_timeout_sec = kind.time_limit_seconds;
         pool::Lease lease = co_await pool.pool->checkout("default", options);
-        const auto result = co_await execution::run_turn(lease, kind.script);
+        const auto result = co_await execution::run_turn(lease, {.script = kind.script});
         ++seen[result.verdict];
         if (result.verdict != kind.verdict) surprises.push_back(in_words(kind, result));
       }

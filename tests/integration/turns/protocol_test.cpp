@@ -108,7 +108,7 @@ TEST_CASE("H3: the first line is ready, once, after the tools have loaded") {
   CHECK(std::get<wire::Ready>(first.event.body).python.starts_with("3."));
   CHECK_FALSE(std::get<wire::Ready>(first.event.body).harness.empty());
 
-  execution::ScriptExecutor executor(process.channel(), process.controls());
+  execution::ScriptExecutor executor(process);
   int readies = 0;
   const auto count = [&readies](const wire::Event& event) {
     readies += std::holds_alternative<wire::Ready>(event.body) ? 1 : 0;

@@ -1,0 +1,33 @@
+// execution/execution_result.h: what a caller learns of a turn when it is over.
+#pragma once
+
+#include "execution/verdict.h"
+#include "wire/messages.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth::execution {
+
+struct ExecutionResult {
+  Verdict verdict = Verdict::lost;
+  bool started = false;  // false: no instruction of the script can have run, so a retry is safe
+  std::optional<std::int64_t> exit_code = {};
+  std::optional<std::int64_t> signal = {};
+  bool state_lost = false;      // interactive: the variables are gone
+  bool sandbox_usable = false;  // false: its state is unknown, and it must be destroyed
+  wire::Usage usage = {};
+  std::string stdout_text = {};
+  std::string stderr_text = {};
+  std::optional<wire::JsonText> result = {};
+  std::optional<wire::ScriptError> error = {};
+  std::vector<wire::Intermediate> intermediates = {};
+  std::vector<wire::Display> displays = {};
+  std::vector<wire::Log> logs = {};
+  std::uint64_t foreign_events = 0;  // of other turns, dropped
+  std::string detail = {};           // for `lost`: what was seen
+};
+
+}  // namespace hearth::execution

@@ -1,0 +1,94 @@
+#include "execution/turn_request.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace hearth;
+using namespace hearth::execution;
+using namespace std::chrono_literals;
+
+namespace {
+
+blueprint::SandboxConfig config() {
+  blueprint::SandboxConfig config;
+  config.name = "default";
+  return config;
+}
+
+pool::Binding binding(pool::CheckoutOptions options = {}) {
+  return pool::bind(config(), {}, std::move(options));
+}
+
+std::vector<std::string> problems_of(const pool::Binding& lease, TurnRequest request) {
+  std::vector<std::string> problems;
+  try {
+    wire_request(lease, std::move(request));
+  } catch (const blueprint::ConfigError& error) {
+    for (const blueprint::Problem& problem : error.problems) problems.push_back(to_string(problem));
+  }
+  return problems;
+}
+
+}  // namespace
+
+TEST_CASE("a turn that asks for nothing has what the blueprint says") {
+  const wire::RunRequest request = wire_request(binding(), {.script = "print(1)"});
+  CHECK(request.script == "print(1)");
+  CHECK_FALSE(request.execution_id.empty());
+  CHECK(request.timeout_seconds == 30);
+  CHECK(request.max_output_bytes == 1'048'576);
+  CHECK(request.mode == wire::Mode::plan);
+}
+
+TEST_CASE("a turn may choose its id, its mode and narrower limits") {
+  pool::CheckoutOptions options;
+  options.execution_timeout_sec = 2;
+  options.max_output_bytes = 3000;
+  const pool::Binding lease = binding(options);
+  CHECK(wire_request(lease, {}).timeout_seconds == 2);
+  CHECK(wire_request(lease, {}).max_output_bytes == 3000);
+
+  const wire::RunRequest request =
+      wire_request(lease, {.script = "",
+                           .execution_id = "ex_1",
+                           .mode = blueprint::ExecutionMode::interactive,
+                           .time_limit = 300ms,
+                           .max_output_bytes = 2000});
+  CHECK(request.execution_id == "ex_1");
+  CHECK(request.mode == wire::Mode::interactive);
+  CHECK(request.timeout_seconds == 0.3);
+  CHECK(request.max_output_bytes == 2000);
+}
+
+TEST_CASE("limits that are wider than the lease's are refused with key and value, all at once") {
+  pool::CheckoutOptions options;
+  options.execution_timeout_sec = 2;
+  CHECK(problems_of(binding(options),
+                    {.script = "", .time_limit = 2001ms, .max_output_bytes = 1'048'577}) ==
+        std::vector<std::string>{
+            "execution_timeout_sec must be more than 0 and at most 2, as for the lease, is 2.001",
+            "max_output_bytes must be at most 1048576, as for the lease, is 1048577"});
+  CHECK(problems_of(binding(), {.script = "", .time_limit = 30s}).empty());
+}
+
+TEST_CASE("limits that can never work are refused") {
+  CHECK(problems_of(binding(), {.script = "", .time_limit = 0ms}).size() == 1);
+  CHECK(problems_of(binding(), {.script = "", .max_output_bytes = 3}).size() == 1);
+}
+
+TEST_CASE("an environment variable that the caller names beats a stored secret") {
+  const pool::Secrets secrets{{"KEY", "OTHER", "THIRD", "MISSING"},
+                              {{"KEY", "stored"}, {"OTHER", "stored"}, {"THIRD", "stored"}}};
+  pool::CheckoutOptions options;
+  options.env = {{"OTHER", "lease"}, {"KEY", "lease"}, {"PLAIN", "lease"}};
+  const pool::Binding lease = pool::bind(config(), secrets, options);
+  const wire::RunRequest request = wire_request(lease, {.script = "", .env = {{"KEY", "turn"}}});
+  CHECK(request.env ==
+        std::map<std::string, std::string>{
+            {"KEY", "turn"}, {"OTHER", "lease"}, {"PLAIN", "lease"}, {"THIRD", "stored"}});
+  // Init refuses the turn and names all that are missing.
+  CHECK(request.secrets == secrets.names);
+}
