@@ -85,7 +85,7 @@ TEST_CASE("config check prints JSON that holds the same") {
                               {{"HEARTH_LOG_LEVEL", "error"}});
   REQUIRE(outcome.exit_code == exit_code::ok);
   const boost::json::value tree = blueprint::parse_json(outcome.out);
-  CHECK(tree.at("settings").at("sandbox").at(0).at("name").as_string() == "default");
+  CHECK(tree.at("settings").at("blueprint").at(0).at("name").as_string() == "default");
   CHECK(tree.at("overridden").at("log.level").as_string() == "HEARTH_LOG_LEVEL");
   CHECK(tree.at("environments").at("default").as_string().size() == 64);
 }

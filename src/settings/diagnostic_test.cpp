@@ -63,7 +63,7 @@ TEST_CASE("lines of a secrets section are not shown") {
 TEST_CASE("a field's path is taken apart into what it was made of") {
   const std::vector<FieldStep> steps = steps_of("blueprint[12].allowed_ports.\"a.\\\"b\".\"\"[0]");
   REQUIRE(steps.size() == 6);
-  CHECK(steps[0].key == "sandbox");
+  CHECK(steps[0].key == "blueprint");
   CHECK((steps[1].is_index && steps[1].index == 12));
   CHECK(steps[2].key == "allowed_ports");
   CHECK(steps[3].key == "a.\"b");

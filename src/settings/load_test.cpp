@@ -114,8 +114,8 @@ KEY = { file = "key" }
 TEST_CASE("an unknown key is an error at its place, with the nearest known one") {
   CHECK(complaints("[log]\n  levle = 1\n") ==
         Lines{"h.toml:2:3: error: log.levle is not a known key; did you mean \"level\"?"});
-  CHECK(complaints("[[sandbxo]]\nname = 'a'\n") ==
-        Lines{"h.toml:1:3: error: sandbxo is not a known key; did you mean \"sandbox\"?"});
+  CHECK(complaints("[[blueprnit]]\nname = 'a'\n") ==
+        Lines{"h.toml:1:3: error: blueprnit is not a known key; did you mean \"blueprint\"?"});
   CHECK(complaints("[[blueprint]]\nname = 'a'\nresource_limits = { memroy_mb = 1 }\n") ==
         Lines{"h.toml:3:21: error: blueprint[0].resource_limits.memroy_mb is not a known key; did "
               "you mean \"memory_mb\"?"});
@@ -127,8 +127,8 @@ TEST_CASE("a value of the wrong type is an error at its place") {
   CHECK(complaints("[server]\nlisten = 8080\n") ==
         Lines{"h.toml:2:10: error: server.listen must be a string, is an integer"});
   CHECK(complaints("log = 3\n") == Lines{"h.toml:1:7: error: log must be a table, is an integer"});
-  CHECK(complaints("[sandbox]\nname = 'a'\n") ==
-        Lines{"h.toml:1:1: error: sandbox must be a list, is a table"});
+  CHECK(complaints("[blueprint]\nname = 'a'\n") ==
+        Lines{"h.toml:1:1: error: blueprint must be a list, is a table"});
   CHECK(complaints("[[blueprint]]\nname = 1979-05-27\n")
             .front()
             .find("h.toml:2:8: error: blueprint[0].name is a date or a time, which no key takes") ==
@@ -156,7 +156,7 @@ max_overflow = -1
   REQUIRE(lines.size() == 6);
   CHECK(
       lines[0] ==
-      "h.toml:4:14: error: tool[0].blueprints[0] names the unknown blueprint \"defualt\"; did you "
+      "h.toml:4:15: error: tool[0].blueprints[0] names the unknown blueprint \"defualt\"; did you "
       "mean \"default\"?");
   CHECK(lines[1] == "h.toml:7:13: error: blueprint[0].pool_size must be an integer, is a string");
   CHECK(lines[2].find("h.toml:10:18: error: blueprint[0].resource_limits.memory_swap_mb is the") ==
@@ -179,7 +179,7 @@ TEST_CASE("what is missing is reported at the table it is missing from") {
       complaints("\n[[tool]]\nname = 'a'\nblueprints = []\n") ==
       Lines{
           "h.toml:2:1: error: tool[0].file is missing",
-          "h.toml:4:13: error: tool[0].blueprints is empty; name the blueprints whose scripts may "
+          "h.toml:4:14: error: tool[0].blueprints is empty; name the blueprints whose scripts may "
           "call the tool"});
 }
 

@@ -134,7 +134,7 @@ std::string print_toml(const Settings& settings,
   json::value tree = to_tree(settings);
   json::object& root = tree.as_object();
   // Keys outside any table would have to stand first; nothing is nothing.
-  for (const char* list : {"sandbox", "tool"}) {
+  for (const char* list : {"blueprint", "tool"}) {
     if (root.at(list).as_array().empty()) root.erase(list);
   }
   TomlPrinter printer(comments);

@@ -78,7 +78,7 @@ TEST_CASE("C1: the example explains every key there is, and is valid") {
       const bool found = text.find('\n' + name + " = ") != std::string::npos ||
                          text.find("{ " + name + " = ") != std::string::npos ||
                          text.find('[' + name + ']') != std::string::npos ||
-                         text.find("sandbox." + name + ']') != std::string::npos;
+                         text.find("blueprint." + name + ']') != std::string::npos;
       CHECK(found);
     });
   };

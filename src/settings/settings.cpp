@@ -157,7 +157,7 @@ void check_blueprints(Problems& problems, const Settings& settings,
   for (std::size_t index = 0; index < settings.blueprints.size(); ++index) {
     const blueprint::SandboxConfig& config = settings.blueprints[index];
     append_under(problems, element_of("blueprint", index), blueprint::problems_of(config));
-    check_repeated_name(problems, names, "sandbox", index, config.name);
+    check_repeated_name(problems, names, "blueprint", index, config.name);
     check_direct_references(problems, settings, element_of("blueprint", index) + ".dependencies",
                             config.dependencies);
   }
