@@ -181,7 +181,8 @@ void add_sockets(std::vector<Rule>& rules) {
   rules.push_back({"socketpair", Action::allow, {is(0, AF_UNIX)}});
 }
 
-// Programs attached to a socket are kernel memory that no cgroup counts.
+// Programs attached to a socket are kernel memory that no cgroup counts. So is a socket's error
+// queue, which holds copies of what was sent (time stamps, zero copy) or of errors.
 void add_socket_options(std::vector<Rule>& rules) {
   const auto add = [&rules](Action action, std::vector<Condition> conditions) {
     rules.push_back({"setsockopt", action, std::move(conditions)});
@@ -190,8 +191,9 @@ void add_socket_options(std::vector<Rule>& rules) {
     for (const Block block : blocks) add(Action::allow, {is(1, level), one_of(2, block)});
   };
   // Not groups, filters of sources, labels, keys and corks, which are memory that nothing counts.
-  allow(IPPROTO_IP, {{0, 0x1f}, {32, 0x1}, {34, 0}});
-  allow(IPPROTO_IPV6, {{16, 0x3}, {22, 0x1}, {24, 0x1}, {26, 0}, {49, 0}, {50, 0x1}, {66, 0x1}});
+  allow(IPPROTO_IP,
+        {{0, 0x7}, {8, 0x1}, {10, 0}, {12, 0x3}, {16, 0x7}, {24, 0x7}, {32, 0x1}, {34, 0}});
+  allow(IPPROTO_IPV6, {{16, 0x3}, {22, 0x1}, {24, 0}, {26, 0}, {49, 0}, {50, 0x1}, {66, 0x1}});
   allow(IPPROTO_TCP, {{0, 0x7},
                       {8, 0x3},
                       {12, 0x1},
@@ -203,9 +205,25 @@ void add_socket_options(std::vector<Rule>& rules) {
                       {36, 0x1}});
   allow(IPPROTO_UDP, {{101, 0}, {102, 0x1}, {104, 0}});
   for (const std::uint64_t option :
-       {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF})
+       {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF,
+        SO_TIMESTAMPING_OLD, SO_TIMESTAMPING_NEW, SO_ZEROCOPY})
     add(Action::refuse, {is(1, SOL_SOCKET), is(2, option)});
-  allow(SOL_SOCKET, {{0, 0x6f}, {16, 0x7}, {24, 0x1}, {28, 0x3}, {56, 0x7}});
+  add(Action::refuse, {is(1, IPPROTO_IP), is(2, IP_RECVERR)});
+  add(Action::refuse, {is(1, IPPROTO_IPV6), is(2, IPV6_RECVERR)});
+  allow(SOL_SOCKET, {{0, 0xf},
+                     {16, 0x7},
+                     {24, 0x1},
+                     {28, 0x3},
+                     {32, 0x3},
+                     {36, 0},
+                     {38, 0x1},
+                     {40, 0x7},
+                     {56, 0x3},
+                     {62, 0x1},
+                     {64, 0},
+                     {66, 0x1},
+                     {68, 0x3},
+                     {72, 0x7}});
 }
 
 void add_clone(std::vector<Rule>& rules) {

@@ -65,14 +65,17 @@ sockets = [socket.socket(family, kind) for family in (socket.AF_INET, socket.AF_
 print({call(54, one.fileno(), 1 | high, option | high, program, len(program)) for one in sockets
        for option in (FILTER, BPF, REUSEPORT_CBPF, REUSEPORT_EBPF) for high in (0, 1 << 32)})
 stream, datagram = sockets[2], sockets[1]
-for level, option in ((1, 2), (1, 7), (1, 8), (1, 9), (1, 13), (1, 15), (1, 20), (1, 21), (1, 29), (1, 60), (6, 1),
-                      (6, 18), (6, 4), (41, 26), (41, 49)):
+for level, option in ((1, 2), (1, 7), (1, 8), (1, 9), (1, 13), (1, 15), (1, 20), (1, 21), (1, 29), (1, 36), (1, 47),
+                      (1, 64), (6, 1), (6, 18), (6, 4), (41, 26), (41, 49)):
     value = struct.pack('ll', 1, 0) if option in (13, 20, 21) else struct.pack('i', 1)
     if stream.setsockopt(level, option, value): print('no option', level, option)
-for level, option in ((0, 1), (0, 33), (0, 8), (1, 6)): datagram.setsockopt(level, option, 1)
+for level, option in ((0, 1), (0, 33), (0, 8), (0, 10), (0, 12), (1, 6)): datagram.setsockopt(level, option, 1)
 print('options')
+TIMESTAMPING, TIMESTAMPING_NEW, ZEROCOPY, RECVERR, RECVERR6 = (1, 37), (1, 65), (1, 60), (0, 11), (41, 25)
+print({call(54, one.fileno(), level, option, struct.pack('i', 18), 4) for one in sockets
+       for level, option in (TIMESTAMPING, TIMESTAMPING_NEW, ZEROCOPY, RECVERR, RECVERR6)})
 )py",
-                                                "{'EPERM'}\noptions\n"};
+                                                "{'EPERM'}\noptions\n{'EPERM'}\n"};
 
 inline const SystemCallCase huge_pages{R"py(
 import mmap
