@@ -94,6 +94,8 @@ json::array disk_limits(const ContainerOrder& order) {
   return list;
 }
 
+bool is_gvisor(std::string_view runtime) { return runtime.starts_with("runsc"); }
+
 json::object host_config(const ContainerOrder& order, uid_t uid) {
   const blueprint::SandboxConfig& config = order.config;
   json::object host = limits_body(config.resource_limits, order.host_cores);
@@ -101,6 +103,10 @@ json::object host_config(const ContainerOrder& order, uid_t uid) {
   host["CapDrop"] = json::array{"ALL"};
   host["SecurityOpt"] = json::array{"no-new-privileges:true", "seccomp=" + order.seccomp_profile};
   host["NetworkMode"] = "none";
+  // As in isolate/network.cpp: connections without an owner are counted for the whole machine.
+  // gVisor has a network of its own and refuses settings of the kernel's.
+  if (!is_gvisor(order.runtime))
+    host["Sysctls"] = {{"net.ipv4.tcp_orphan_retries", "1"}, {"net.core.somaxconn", "128"}};
   host["IpcMode"] = "private";
   host["CgroupnsMode"] = "private";
   host["OomScoreAdj"] = 500;  // when the machine runs out of memory, sandboxes are the first to go
@@ -183,8 +189,7 @@ std::vector<std::string> init_command(const std::vector<std::string>& preload,
 }
 
 std::string confinement_under(const std::string& runtime) {
-  const bool is_gvisor = runtime.starts_with("runsc");
-  return is_gvisor ? "caps,user" : "caps,no-new-privs,seccomp,user,read-only";
+  return is_gvisor(runtime) ? "caps,user" : "caps,no-new-privs,seccomp,user,read-only";
 }
 
 json::object limits_body(const blueprint::ResourceLimits& limits, double host_cores) {

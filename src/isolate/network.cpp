@@ -74,6 +74,23 @@ bool raise_loopback() {
   return raised || fail("raise the loopback interface");
 }
 
+bool write_setting(const char* path, const char* value) {
+  const int file = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return fail(path);
+  const auto size = static_cast<ssize_t>(std::strlen(value));
+  const bool written = ::write(file, value, static_cast<std::size_t>(size)) == size;
+  ::close(file);
+  return written || fail(path);
+}
+
+// The kernel counts TCP connections that no process has open any more for the whole machine, and
+// resets those of other programs when there are too many. So here they end within a second, and
+// few can wait to be accepted: no cgroup counts these.
+bool limit_connections() {
+  return write_setting("/proc/sys/net/ipv4/tcp_orphan_retries", "1") &&
+         write_setting("/proc/sys/net/core/somaxconn", "128");
+}
+
 }  // namespace
 
 void learn_untouched_network() {
@@ -97,7 +114,7 @@ void learn_untouched_network() {
 bool enter_network(const HearthSandboxSpec& spec) {
   if (spec.network >= 0 && ::setns(spec.network, CLONE_NEWNET) == 0 && is_untouched()) return true;
   if (::unshare(CLONE_NEWNET) != 0) return fail("create a network namespace");
-  return raise_loopback();
+  return raise_loopback() && limit_connections();
 }
 
 }  // namespace hearth::isolate

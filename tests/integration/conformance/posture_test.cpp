@@ -56,6 +56,44 @@ for kind in (socket.SOCK_RAW, socket.SOCK_SEQPACKET):
   CHECK(result.stdout_text == "['lo']\nENETUNREACH\nENETUNREACH\nrefused\nrefused\n");
 }
 
+TEST_CASE_TEMPLATE("connections that no process has open end soon, as the machine counts them",
+                   Backend, ON_EVERY_BACKEND) {
+  Backend backend;
+  const auto result = backend.run(R"(
+import socket, time
+def orphans():
+    for line in open("/proc/net/sockstat"):
+        if line.startswith("TCP:"): return int(line.split()[4])
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+listener.bind(("127.0.0.1", 0))
+listener.listen(4096)
+left = 0
+while left < 100:
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+    one.connect(listener.getsockname())
+    one.setblocking(False)
+    try:
+        while True: one.send(bytes(4000))
+    except BlockingIOError: pass
+    one.close()
+    left += 1
+print(orphans() > 0)
+while orphans() > 0: time.sleep(0.05)
+waiting = 0
+try:
+    while waiting < 1000:
+        one = socket.socket()
+        one.settimeout(0.2)
+        one.connect(listener.getsockname())
+        waiting += 1
+except OSError: pass
+print(waiting < 200)
+)");
+  CHECK(result.stdout_text == "True\nTrue\n");
+}
+
 TEST_CASE_TEMPLATE("dangerous system calls are refused or do not exist", Backend,
                    ON_EVERY_BACKEND) {
   Backend backend;
