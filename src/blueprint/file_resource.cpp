@@ -42,10 +42,16 @@ std::string problem_of_path(std::string_view path) {
   return {};
 }
 
-std::string problem_of_container_path(const std::string& path) {
+// An engine resolves a path on its own: with "..", a link or /proc in it, to something else.
+std::string problem_of_plain_path(std::string_view path) {
   if (std::string problem = problem_of_path(path); !problem.empty()) return problem;
   if (has_component(path, "..") || has_component(path, "."))
     return "must not contain \"..\" or \".\", is " + in_quotes(path);
+  return {};
+}
+
+std::string problem_of_container_path(const std::string& path) {
+  if (std::string problem = problem_of_plain_path(path); !problem.empty()) return problem;
   const std::string canonical = canonical_path(path);
   if (canonical == "/") return "is " + in_quotes(path) + ", which would hide the whole sandbox";
   for (const std::string_view tree : runtime_trees) {
@@ -75,10 +81,10 @@ Problems problems_of(const FileResource& resource) {
   const auto note = [&](std::string field, std::string message) {
     if (!message.empty()) problems.push_back({std::move(field), std::move(message)});
   };
-  note("host_path", problem_of_path(resource.host_path));
+  note("host_path", problem_of_plain_path(resource.host_path));
   note("container_path", problem_of_container_path(resource.container_path));
   if (resource.docker_host_path)
-    note("docker_host_path", problem_of_path(*resource.docker_host_path));
+    note("docker_host_path", problem_of_plain_path(*resource.docker_host_path));
   return problems;
 }
 

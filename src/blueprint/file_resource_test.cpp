@@ -49,6 +49,18 @@ TEST_CASE("container paths that are relative are refused") {
   CHECK(complaint_about_target("") == "container_path is missing\n");
 }
 
+TEST_CASE("paths of the host with dots are refused") {
+  const auto complaint = [](const char* path) {
+    return complaint_about(
+        {.host_path = path, .container_path = "/data", .docker_host_path = path});
+  };
+  for (const char* path : {"/srv/..", "/srv/../etc", "/./proc/self/cwd", "/srv/."}) {
+    CHECK(complaint(path).find("host_path must not contain") != std::string::npos);
+    CHECK(complaint(path).find("docker_host_path must not contain") != std::string::npos);
+  }
+  CHECK(complaint("/srv/..x/.hidden").empty());
+}
+
 TEST_CASE("container paths with dots are refused") {
   for (const char* path : {"/data/..", "/data/../etc", "/..", "/data/./x", "/."}) {
     CHECK(complaint_about_target(path).find("must not contain \"..\" or \".\"") !=

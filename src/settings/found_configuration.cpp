@@ -20,6 +20,12 @@ std::string refusal(const std::string& what) {
          "(--config hearth.toml, or HEARTH_CONFIG), or keep it in /etc/hearth";
 }
 
+bool is_real(const fs::path& path) {
+  std::error_code failed;
+  const fs::path real = fs::weakly_canonical(path, failed);
+  return !failed && real == path;
+}
+
 class Review {
  public:
   explicit Review(const fs::path& directory) : directory_(fs::weakly_canonical(directory)) {}
@@ -41,6 +47,8 @@ class Review {
 
   void look_at_sections(const Settings& settings) {
     const Settings defaults;
+    // Its sandboxes are weaker, and images are shared with other configurations.
+    if (settings.pool.backend != defaults.pool.backend) refuse("pool.backend", "chooses a backend");
     // A state directory that came with a repository may hold anything, links out of it included.
     if (settings.state.dir != defaults.state.dir) refuse("state.dir", "brings files of its own");
     if (settings.native.allow_degraded) refuse("native.allow_degraded", "weakens sandboxes");
@@ -79,9 +87,9 @@ class Review {
       for (std::size_t at = 0; at < resources.size(); ++at) {
         const std::string field = element_of(element_of("blueprint", index) + ".resources", at);
         require_inside(field + ".host_path", resources[at].host_path);
-        // What a path in /proc means depends on the process that uses it, an engine for instance.
-        if (resources[at].host_path.starts_with("/proc/"))
-          refuse(field + ".host_path", "names a path in /proc");
+        // An engine follows links anew, and /proc/self means another process to it.
+        if (const fs::path path = resources[at].host_path; !is_real(path))
+          refuse(field + ".host_path", "names a path through a link");
         // Its directory may hold files that are executed later: hooks of git, this configuration.
         if (!resources[at].read_only) refuse(field + ".read_only", "lets scripts change files");
         if (resources[at].docker_host_path)

@@ -4,6 +4,7 @@
 #include "tests/support/temporary_directory.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 using namespace hearth;
 using namespace hearth::settings;
@@ -136,6 +137,24 @@ TEST_CASE("a symbolic link, or a name that begins alike, does not lead out of th
   CHECK(with("link/shadow") == "secrets.KEY.file 2:16\n");
   CHECK(with("../here-not/key") == "secrets.KEY.file 2:16\n");
   CHECK(with("../here/key").empty());
+}
+
+TEST_CASE(
+    "a configuration that was only found mounts no path through a link, and chooses no backend") {
+  const test::TemporaryDirectory folder;
+  const fs::path here = fs::canonical(folder.path());
+  fs::create_directories(here / "data");
+  fs::create_symlink("data", here / "link");
+  const auto with = [&](const std::string& path) {
+    return refused(
+        here, "[[blueprint]]\nname = \"default\"\n[[blueprint.resources]]\nhost_path = \"" + path +
+                  "\"\ncontainer_path = \"/data\"\n");
+  };
+  CHECK(with(here / "data").empty());
+  CHECK(with(here / "link") == "blueprint[0].resources[0].host_path 4:13\n");
+  CHECK(with("/proc/" + std::to_string(::getpid()) + "/root" + (here / "data").string()) ==
+        "blueprint[0].resources[0].host_path 4:13\n");
+  CHECK(refused(here, "[pool]\nbackend = \"docker\"\n") == "pool.backend 2:11\n");
 }
 
 TEST_CASE("what the environment says beside a found configuration is its user's own word") {
