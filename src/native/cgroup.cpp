@@ -320,6 +320,8 @@ void Cgroup::trim_cache() try {
 Cgroup::Leftover Cgroup::begin_anew(const CgroupLimits& limits) {
   for (const fs::path& directory : directories_)
     if (!read_value(directory / "cgroup.procs").empty()) return Leftover::processes;
+  // A process that exits is listed no more, but takes a place until its parent has reaped it.
+  if (number_in(pids_directory() / "pids.current") > 0) return Leftover::processes;
   if (memory_bytes() > cache_kept_ + most_left_bytes) return Leftover::memory;
   // To lower the limit below what it holds would take the kernel a while.
   if (cache_kept_ > limits.memory_bytes / 2) return Leftover::memory;

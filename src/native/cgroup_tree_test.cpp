@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -302,6 +303,39 @@ TEST_CASE("a group in which somebody still lives is not given out again") {
     is_given_out = tree.take(cgroup_limits({}))->directories().front() == directory;
   }
   CHECK(is_given_out);
+}
+
+TEST_CASE("a group that still counts an exited process is not given out again") {
+  if (::geteuid() != 0) {
+    MESSAGE("not tested: needs root");
+    return;
+  }
+  CgroupTree tree(own_cgroup_mounts());
+  CgroupTree::Lease first = tree.take(cgroup_limits({}));
+  const fs::path directory = first->directories().front();
+  const std::vector<os::UniqueFd> files = first->open_for_joining();
+  const pid_t exited = ::fork();
+  if (exited == 0) {
+    for (const os::UniqueFd& file : files)
+      if (::write(file.get(), "0", 1) != 1) ::_exit(1);
+    ::_exit(0);
+  }
+  siginfo_t info{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(exited), &info, WEXITED | WNOWAIT) == 0);
+  REQUIRE(info.si_status == 0);
+  first.reset();
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  CHECK(tree.take(cgroup_limits({}))->directories().front() != directory);
+
+  ::waitpid(exited, nullptr, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  std::vector<fs::path> given_out;
+  std::vector<CgroupTree::Lease> leases;
+  for (int i = 0; i < 2; ++i) {
+    leases.push_back(tree.take(cgroup_limits({})));
+    given_out.push_back(leases.back()->directories().front());
+  }
+  CHECK(std::find(given_out.begin(), given_out.end(), directory) != given_out.end());
 }
 
 TEST_CASE("loading has what its sandboxes have, but no less than imports of packages need") {

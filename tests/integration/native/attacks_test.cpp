@@ -123,9 +123,7 @@ except RuntimeError as error: print(len(threads) + 1, error)
 release.set()
 )py");
   CHECK(result.verdict == Verdict::ok);
-  // 65 as a rule. 64, which is what the blueprint promises, was seen once; the cause is not known.
-  CHECK((result.stdout_text == "65 can't start new thread\n" ||
-         result.stdout_text == "64 can't start new thread\n"));
+  CHECK(result.stdout_text == "65 can't start new thread\n");
 }
 
 TEST_CASE("memory beyond the limit ends a script, and its verdict says so") {
