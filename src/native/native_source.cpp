@@ -24,6 +24,7 @@
 
 #include <array>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 namespace hearth::native {
@@ -211,28 +212,41 @@ Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr
   std::vector<int> fds{stream.theirs.get(), worker_requests.get()};
   if (network) fds.push_back(network.get());
   for (const os::UniqueFd& file : joining) fds.push_back(file.get());
-  // Whoever loses interest meanwhile gets it all the same: what is forked must have an owner, or
-  // its user and its cgroup would be free before it has ended.
+  // Also for a caller that was cancelled meanwhile: what is forked must have an owner, or its user
+  // and its cgroup would be free before it has ended.
   sandbox->own(co_await shielded(zygote->fork(request, fds, host_->ready_limit)));
   sandbox->enter(Cgroup::Phase::preparing);
   stream.theirs.reset();
   worker_requests.reset();
-  sandbox->serve_workers();
-  std::future<Differences> seen = look_at(*sandbox);
+  std::exception_ptr failure;
   try {
-    co_await sandbox->channel().await_ready(host_->ready_limit);
+    co_await make_ready(*sandbox);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure) co_return sandbox;
+  // The caller's place in a pool is free when this throws, so its processes have to be gone.
+  sandbox->kill();
+  co_await shielded(sandbox->exited());
+  std::rethrow_exception(failure);
+}
+
+Task<> NativeSource::make_ready(NativeSandbox& sandbox) {
+  sandbox.serve_workers();
+  std::future<Differences> seen = look_at(sandbox);
+  try {
+    co_await sandbox.channel().await_ready(host_->ready_limit);
   } catch (const IncompleteRead&) {
-    throw SpawnError(why_not_ready(*sandbox, "the sandbox ended before it was ready"), {});
+    throw SpawnError(why_not_ready(sandbox, "the sandbox ended before it was ready"), {});
   } catch (const SpawnError& error) {
-    throw SpawnError(why_not_ready(*sandbox, error.what()), error.traceback);
+    throw SpawnError(why_not_ready(sandbox, error.what()), error.traceback);
   }
   if (seen.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
     co_await on_thread(observers_, [](const std::stop_token&) {});  // comes after it in the line
   // While it made itself ready it may have had a file of Python's open.
-  if (!seen.get().empty()) co_await check_posture(*sandbox);
+  if (!seen.get().empty()) co_await check_posture(sandbox);
   if (is_stopped_) throw SpawnError("the source was closed", {});
-  sandbox->enter(Cgroup::Phase::ready);
-  co_return sandbox;
+  sandbox.enter(Cgroup::Phase::ready);
 }
 
 ExpectedPosture NativeSource::expected_of(const NativeSandbox& sandbox) const {

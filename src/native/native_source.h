@@ -107,6 +107,7 @@ class NativeSource : public backend::SandboxSource {
   Task<std::shared_ptr<Zygote>> zygote_for_sandbox();
   Task<std::shared_ptr<Zygote>> load_zygote();
   Task<std::unique_ptr<backend::Sandbox>> spawn_from(std::shared_ptr<Zygote> zygote);
+  Task<> make_ready(NativeSandbox& sandbox);
   wire::SpawnRequest request_for(uid_t uid) const;
   ExpectedPosture expected_of(const NativeSandbox& sandbox) const;
   std::future<Differences> look_at(const NativeSandbox& sandbox);

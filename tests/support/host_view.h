@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,31 @@ inline std::vector<pid_t> all_processes() {
 inline std::string pid_namespace_of(pid_t pid) {
   std::error_code gone;
   return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/ns/pid", gone);
+}
+
+// False for a zombie too: it has ended, and only its parent has not yet been told.
+inline bool is_alive(pid_t pid) {
+  const std::string state = status_line(pid, "State");
+  const std::size_t letter = state.find_first_not_of(" \t");
+  return letter != std::string::npos && state[letter] != 'Z' && state[letter] != 'X';
+}
+
+// The first processes of the live sandboxes that processes in the pid namespace `zygotes` have
+// made, by their own pid namespaces.
+inline std::map<std::string, pid_t> live_sandboxes_below(const std::string& zygotes) {
+  std::vector<pid_t> seen;
+  for (const pid_t pid : all_processes())
+    if (pid_namespace_of(parent_of(pid)) == zygotes) seen.push_back(pid);
+  // Looking at all processes takes a while, in which one sandbox may end and another start. Those
+  // that are still alive when all have been seen were alive together.
+  std::map<std::string, pid_t> sandboxes;
+  for (const pid_t pid : seen) {
+    const std::string own = pid_namespace_of(pid);
+    if (is_alive(pid)) sandboxes.emplace(own, pid);
+  }
+  sandboxes.erase(zygotes);
+  sandboxes.erase("");
+  return sandboxes;
 }
 
 inline std::vector<pid_t> processes_of(const backend::Sandbox& sandbox) {

@@ -1,9 +1,15 @@
 // Spawns that cannot succeed: each says why, and nothing of it is left.
+#include "tests/support/failure_kind.h"
+#include "tests/support/held_process.h"
 #include "tests/support/host_view.h"
 #include "tests/support/in_sandbox.h"
 #include "tests/support/temporary_directory.h"
 
+#include <boost/asio/co_spawn.hpp>
+
 #include <signal.h>
+
+#include <exception>
 
 using namespace hearth;
 using namespace hearth::test;
@@ -113,6 +119,46 @@ TEST_CASE("a sandbox whose memory does not suffice for its start fails the spawn
   NativeSandboxes sandboxes(config, environment);
   CHECK(failure_of_spawn(sandboxes).message ==
         "the sandbox's memory does not suffice for its start");
+}
+
+TEST_CASE("P11: a spawn fails only when the processes of its sandbox have ended") {
+  const TemporaryDirectory tools;
+  tools.write("late.py",
+              "import os, time\n"
+              "def wait():\n"
+              "    while os.path.exists(os.path.dirname(__file__) + '/wait'): time.sleep(0.01)\n"
+              "os.register_at_fork(after_in_child=wait)\n");
+  native::NativeMachineOptions options;
+  options.ready_limit = std::chrono::milliseconds(1500);
+  asio::io_context loop(1);
+  native::NativeSource source(loop.get_executor(), native::open_native_machine(options), {},
+                              with_tool(tools));
+  std::unique_ptr<backend::Sandbox> first = run_task(loop, source.spawn());
+  const std::string zygotes = pid_namespace_of(zygote_of(*first));
+  tools.write("wait", "");
+  std::exception_ptr failure;
+  asio::co_spawn(loop, source.spawn(),
+                 [&](const std::exception_ptr& thrown, const std::unique_ptr<backend::Sandbox>&) {
+                   failure = thrown;
+                 });
+  const auto run_until = [&](const auto& holds) {
+    while (!holds()) loop.run_one_for(std::chrono::milliseconds(10));
+  };
+  pid_t second = 0;
+  run_until([&] {
+    for (const auto& [own, init] : live_sandboxes_below(zygotes))
+      if (init != init_of(*first) && status_line(init, "Name") == "\tinit") second = init;
+    return second != 0;
+  });
+  HeldProcess init(second);
+  run_until([&] { return init.was_killed(); });
+  loop.poll();
+  CHECK_FALSE(failure);
+  init.let_go();
+  run_until([&] { return failure != nullptr; });
+  CHECK(is_failure<ReadyTimeout>(failure));
+  first.reset();
+  run_task(loop, source.close());
 }
 
 TEST_CASE("with a killed zygote its sandboxes end, and the next spawn has a new one") {
