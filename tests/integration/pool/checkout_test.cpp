@@ -7,7 +7,6 @@
 #include <signal.h>
 
 #include <optional>
-#include <set>
 
 using namespace hearth;
 using namespace hearth::test;
@@ -16,26 +15,11 @@ using pool::Lease;
 
 namespace {
 
-// Sandboxes of this process that the kernel knows of, by their pid namespaces.
-std::set<std::string> pid_namespaces_below(const std::string& zygotes) {
-  std::set<std::string> namespaces;
-  for (const pid_t pid : all_processes())
-    if (pid_namespace_of(parent_of(pid)) == zygotes) namespaces.insert(pid_namespace_of(pid));
-  namespaces.erase(zygotes);
-  namespaces.erase("");
-  return namespaces;
-}
-
+// Live sandboxes of this pool that the kernel knows of.
 std::size_t sandboxes_in_kernel(const Lease& any) {
   // A zygote may have twins, and all of them have sandboxes.
-  const std::string zygotes = pid_namespace_of(zygote_of(const_cast<Lease&>(any).sandbox()));
-  // Counts those that two looks at all processes have in common. Weaker than one look: a sandbox
-  // too many that is gone before the second is missed, and a single look has seen one on a busy
-  // machine.
-  const std::set<std::string> before = pid_namespaces_below(zygotes);
-  std::size_t count = 0;
-  for (const std::string& one : pid_namespaces_below(zygotes)) count += before.count(one);
-  return count;
+  const pid_t zygote = zygote_of(const_cast<Lease&>(any).sandbox());
+  return live_sandboxes_below(pid_namespace_of(zygote)).size();
 }
 
 }  // namespace
