@@ -29,7 +29,7 @@ bool is_zero(std::string_view digits) {
   return !digits.empty() && digits.find_first_not_of('0') == std::string_view::npos;
 }
 
-// Ambient ones are always among the permitted, and not every kernel shows them.
+// Ambient capabilities are always permitted ones, too. Not every kernel shows them.
 bool has_no_capabilities(std::string_view status) {
   const char* const sets[] = {"CapInh", "CapPrm", "CapEff", "CapBnd"};
   return std::all_of(std::begin(sets), std::end(sets),
@@ -50,7 +50,7 @@ bool is_ordinary_user(std::string_view status) {
   return true;
 }
 
-std::string missing_one(std::string_view wanted, const Surroundings& found) {
+std::string missing_one(std::string_view wanted, const Confinement& found) {
   const std::string_view status = found.status;
   if (wanted == "caps") return has_no_capabilities(status) ? "" : "it has capabilities";
   if (wanted == "no-new-privs")
@@ -65,13 +65,13 @@ std::string missing_one(std::string_view wanted, const Surroundings& found) {
 
 }  // namespace
 
-Surroundings surroundings() {
+Confinement observed_confinement() {
   struct statvfs root{};
   const bool is_read_only = ::statvfs("/", &root) == 0 && (root.f_flag & ST_RDONLY) != 0;
   return {os::read_file("/proc/self/status", most_status_bytes), is_read_only};
 }
 
-std::string missing_confinement(std::string_view wanted, const Surroundings& found) {
+std::string missing_confinement(std::string_view wanted, const Confinement& found) {
   std::string missing;
   while (!wanted.empty()) {
     const std::string_view word = wanted.substr(0, wanted.find(','));

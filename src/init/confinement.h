@@ -1,6 +1,5 @@
-// init/confinement.h: whether the place this runs in is as closed as it was ordered. An engine, its
-// runtime or an administrator's default may leave something out without a word; who starts scripts
-// looks for itself.
+// init/confinement.h: checks that the container is as confined as it was ordered. An engine, its
+// runtime or an administrator's default may silently leave something out.
 #pragma once
 
 #include <string>
@@ -8,14 +7,15 @@
 
 namespace hearth::init {
 
-struct Surroundings {
-  std::string status;  // of /proc/self/status
+struct Confinement {
+  std::string status;  // the text of /proc/self/status
   bool root_is_read_only = false;
 };
-Surroundings surroundings();
+// Of this process.
+Confinement observed_confinement();
 
-// What `wanted`, of caps,no-new-privs,seccomp,user,read-only with commas between, does not hold, in
-// words; empty when all does. Throws Error on a word that is none of these.
-std::string missing_confinement(std::string_view wanted, const Surroundings& found);
+// `wanted` is a comma-separated list of caps, no-new-privs, seccomp, user and read-only. Returns a
+// sentence about those that do not hold, empty if all do. Throws Error on any other word.
+std::string missing_confinement(std::string_view wanted, const Confinement& found);
 
 }  // namespace hearth::init

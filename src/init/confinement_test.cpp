@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* everything = "caps,no-new-privs,seccomp,user,read-only";
 
-Surroundings closed() {
+Confinement closed() {
   return {
       "Name:\thearth-init\n"
       "Uid:\t10001\t10001\t10001\t10001\n"
@@ -26,7 +26,7 @@ Surroundings closed() {
 }
 
 std::string found_in(std::string_view line, std::string_view instead) {
-  Surroundings found = closed();
+  Confinement found = closed();
   const std::size_t at = found.status.find(line);
   REQUIRE(at != std::string::npos);
   found.status.replace(at, line.size(), instead);
@@ -37,7 +37,7 @@ std::string found_in(std::string_view line, std::string_view instead) {
 
 TEST_CASE("what is closed as ordered lacks nothing") {
   CHECK(missing_confinement(everything, closed()).empty());
-  CHECK(missing_confinement("", Surroundings{}).empty());
+  CHECK(missing_confinement("", Confinement{}).empty());
 }
 
 TEST_CASE("each missing protection is named") {
@@ -47,7 +47,7 @@ TEST_CASE("each missing protection is named") {
   CHECK(found_in("Seccomp:\t2", "Seccomp:\t0") == "system calls are not filtered");
   CHECK(found_in("Uid:\t10001\t10001\t10001", "Uid:\t10001\t10001\t0") == "it runs as root");
   CHECK(found_in("Gid:\t10001", "Gid:\t0") == "it runs as root");
-  Surroundings writable = closed();
+  Confinement writable = closed();
   writable.root_is_read_only = false;
   CHECK(missing_confinement(everything, writable) == "its root file system can be written to");
   CHECK(missing_confinement("caps,seccomp", writable).empty());

@@ -1,5 +1,5 @@
-// init/host_link.h: the one stream to the host. Writes never block and are kept in order; who
-// produces output looks at `backlog()` first.
+// init/host_link.h: the one stream to the host. Writes never block and keep their order. Code that
+// produces output checks `backlog()` first.
 #pragma once
 
 #include "wire/line_reader.h"
@@ -13,20 +13,20 @@ namespace hearth::init {
 
 class HostLink {
  public:
-  // Both stay the caller's; they may be one descriptor.
+  // Does not own the descriptors, which may be the same.
   HostLink(int read_fd, int write_fd);
 
   int read_fd() const { return read_fd_; }
   int write_fd() const { return write_fd_; }
 
-  // Reads what is there. False at the end of the stream.
+  // Reads what is available. False at the end of the stream.
   bool receive();
   std::optional<wire::LineReader::Line> next_line() { return requests_.next(); }
 
   void send(const wire::Event& event);
-  // The line is built in place by the caller, for output that is not worth a copy more.
+  // For callers that build a line in place, to avoid a copy.
   std::string& outgoing() { return outgoing_; }
-  // False when the host is gone.
+  // False if the host has hung up.
   bool flush();
   std::size_t backlog() const { return outgoing_.size() - sent_; }
 

@@ -1,5 +1,5 @@
-// init/inherited_limits.h: what a process passes on to its forks and another one of the same user
-// can change from outside. A script that changed it in the harness would speak to later turns.
+// init/inherited_limits.h: limits that a process passes on to its forks, and that another process
+// of the same user can change. A script that changed those of the harness would affect later turns.
 #pragma once
 
 #include <sched.h>
@@ -12,11 +12,11 @@ namespace hearth::init {
 
 class InheritedLimits {
  public:
-  // As they are now in the process `pid`.
+  // The present limits of the process `pid`.
   explicit InheritedLimits(pid_t pid);
 
-  // Whether they are still so. Processors are given back; the rest can often only be lowered, so
-  // it is the caller's to act.
+  // True if they are unchanged. The CPU affinity is restored. The others can often only be lowered,
+  // so the caller must act.
   bool hold_in(pid_t pid) const;
 
  private:
@@ -24,7 +24,7 @@ class InheritedLimits {
   int nice_ = 0;
   int scheduler_ = 0;
   long io_priority_ = 0;
-  cpu_set_t processors_{};
+  cpu_set_t cpus_{};
 };
 
 }  // namespace hearth::init

@@ -1,4 +1,4 @@
-// init/limits.h: what bounds init's memory, whatever a script or the host does.
+// init/limits.h: bounds of init's memory and waiting times, whatever a script or the host does.
 #pragma once
 
 #include <chrono>
@@ -9,29 +9,30 @@ namespace hearth::init {
 using Clock = std::chrono::steady_clock;
 
 inline constexpr std::size_t max_request_bytes = std::size_t{8} << 20;
-// The harness refuses a payload over 8 MiB; the rest is the record around it.
+// The harness refuses a payload over 8 MiB; the rest is for the record around it.
 inline constexpr std::size_t max_record_bytes = (std::size_t{8} << 20) + 4096;
 inline constexpr std::size_t read_chunk_bytes = std::size_t{64} << 10;
-// While the host has not taken this much, the script's pipes are left full: it waits, not we.
+// While this much waits for the host, the script's pipes are not read. Then the script waits, and
+// init does not.
 inline constexpr std::size_t max_host_backlog_bytes = std::size_t{256} << 10;
 
-// From the deadline, at which the script gets its exception, to the end of patience.
+// From the deadline, at which the script gets its exception, to SIGKILL.
 inline constexpr std::chrono::milliseconds timeout_grace{200};
 inline constexpr std::chrono::milliseconds cancel_grace{500};
-// How soon after a step its process is asked whether it waits for the next one, and how long it has
-// at least to show that it does. Threads that the step left may keep it from the processor.
+// How soon after a step its worker is asked whether it waits for the next one, and how long it has
+// at least to show it. Threads that the step left may keep it from the CPU.
 inline constexpr std::chrono::milliseconds return_check_delay{50};
 inline constexpr std::chrono::seconds return_patience{1};
-// How often the killing of what a turn left behind is repeated, and when the sandbox is given up.
+// How often leftover processes of a turn are killed again, and when the sandbox is given up.
 inline constexpr std::chrono::milliseconds sweep_interval{10};
 inline constexpr std::chrono::seconds sweep_patience{5};
 inline constexpr int max_prepare_attempts = 3;
-// Most sandboxes are thrown away right after a turn. Only one that is not gets its next worker.
+// Most sandboxes are destroyed right after a turn, so the next worker is made after this delay.
 inline constexpr std::chrono::milliseconds prepare_delay{50};
 inline constexpr int max_reaped_at_once = 256;
 
-// Open files. A process may send descriptors while its user has fewer in flight than it may open:
-// init still can when scripts have spent all of theirs.
+// Open files. A process may send descriptors while its user has fewer in flight than its own limit.
+// So init can still send some when scripts have used up theirs.
 inline constexpr unsigned script_files = 1024;
 inline constexpr unsigned init_files = 4096;
 

@@ -18,18 +18,18 @@
 
 namespace {
 
-// The name of the machine's own pid namespace is a constant of the kernel (PROC_PID_INIT_INO).
+// The inode of the machine's first pid namespace is a constant of the kernel (PROC_PID_INIT_INO).
 bool in_first_pid_namespace() {
   char name[64] = {};
   return ::readlink("/proc/self/ns/pid", name, sizeof name - 1) > 0 &&
          std::string_view(name) == "pid:[4026531836]";
 }
 
-void shield_from_the_script() {
+void protect_from_scripts() {
   // Closes memory, environment and descriptors to processes of the same user.
   ::prctl(PR_SET_DUMPABLE, 0);
-  // Not 0, with which the kernel starts a program that core_pattern names. Refused where the filter
-  // is in place already, and with it the limit.
+  // Not 0: with 0 the kernel still starts a program that core_pattern names. Where the seccomp
+  // filter refuses this call, the limit was set before.
   rlimit cores{};
   ::getrlimit(RLIMIT_CORE, &cores);
   cores.rlim_cur = cores.rlim_max = std::min<rlim_t>(cores.rlim_max, 1);
@@ -37,7 +37,7 @@ void shield_from_the_script() {
   ::umask(022);
 }
 
-// The harness gets the limit of scripts.
+// For init only: the harness gets the limit for scripts.
 void raise_file_limit() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     std::fputs(hearth::init::usage_text, stdout);
     return 0;
   }
-  // It kills everything it can see. Anywhere else that would be the machine.
+  // It kills every process it can see. Outside a pid namespace that would be the whole machine.
   if (::getpid() != 1 || in_first_pid_namespace()) {
     std::fputs("hearth-init: works only as PID 1 of a pid namespace of its own\n", stderr);
     return 2;
@@ -61,9 +61,9 @@ int main(int argc, char** argv) {
   try {
     const hearth::init::Options options = hearth::init::parse_options(argc, argv);
     const std::string missing =
-        hearth::init::missing_confinement(options.confined, hearth::init::surroundings());
+        hearth::init::missing_confinement(options.confined, hearth::init::observed_confinement());
     if (!missing.empty()) throw hearth::Error("the sandbox is not what was asked for: " + missing);
-    shield_from_the_script();
+    protect_from_scripts();
     if (!options.adopted) raise_file_limit();
     if (options.passwd) hearth::init::write_user_list(*options.passwd);
     return hearth::init::Supervisor(options).run();

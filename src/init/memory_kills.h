@@ -1,5 +1,5 @@
-// init/memory_kills.h: how often the kernel killed something in this sandbox for want of memory,
-// where the sandbox can see its own cgroup: in a container. Elsewhere the host knows.
+// init/memory_kills.h: counts the kernel's out-of-memory kills in this sandbox, where the sandbox
+// can see its own cgroup: in a container. Otherwise the host counts them.
 #pragma once
 
 #include "os/unique_fd.h"
@@ -14,7 +14,7 @@ class MemoryKills {
  public:
   explicit MemoryKills(const std::string& cgroup_directory = "/sys/fs/cgroup");
 
-  // Never less than before; 0 where it cannot be seen.
+  // Never decreases. 0 if the cgroup cannot be seen.
   std::uint64_t count() const;
 
  private:

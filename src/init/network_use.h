@@ -1,5 +1,5 @@
-// init/network_use.h: whether anything was left in the network namespace of a container that serves
-// several leases: counters cannot be set back, and a socket in flight inside itself has no process.
+// init/network_use.h: detects use of the network namespace of a container that serves several
+// leases. Counters cannot be reset, and a socket that was sent over itself belongs to no process.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@ namespace hearth::init {
 
 class NetworkUse {
  public:
-  // As it is now; before the first script.
+  // Notes the present state. To be called before the first script.
   NetworkUse();
 
-  // What differs since then, in words; empty if nothing does.
+  // A sentence about what differs since then, empty if nothing does.
   std::string found() const;
 
  private:
   std::string counters_;  // of packets and errors, of the interface and the protocols
-  std::string sockets_;   // how many there are
+  std::string sockets_;   // their number
 };
 
 }  // namespace hearth::init

@@ -1,4 +1,4 @@
-// init/nonblocking_io.h: reads and writes that take what is possible now.
+// init/nonblocking_io.h: reads and writes as much as is possible without waiting.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ ReadResult read_available(int fd, std::span<char> into);
 
 struct WriteResult {
   std::size_t bytes = 0;
-  bool broken = false;  // nobody reads any more
+  bool broken = false;  // the reader has closed its end
 };
 WriteResult write_available(int fd, std::string_view bytes);
 

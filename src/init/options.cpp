@@ -14,17 +14,17 @@ const char* const usage_text =
     "       hearth-init [--host-fd N] [--wipe DIR]... --adopt "
     "CONTROL,OUT,ERR,EMIT,RUN,VERSIONS\n"
     "\n"
-    "PID 1 of a sandbox: speaks Hearth's protocol on standard input and output, starts HARNESS\n"
-    "and has it run scripts. Works only as PID 1 of a pid namespace of its own.\n"
+    "PID 1 of a sandbox: speaks Hearth's protocol on standard input and output, starts HARNESS,\n"
+    "and lets it run scripts. Works only as PID 1 of a pid namespace of its own.\n"
     "\n"
-    "  --host-fd N   speak on descriptor N instead\n"
-    "  --wipe DIR    emptied by a reset (default: /workspace, /tmp and /dev/shm)\n"
+    "  --host-fd N   use file descriptor N instead of standard input and output\n"
+    "  --wipe DIR    directory that a reset empties (default: /workspace, /tmp and /dev/shm)\n"
     "  --confined L  start only if these hold: caps,no-new-privs,seccomp,user,read-only\n"
-    "  --passwd F,D  write the list of users F to D/passwd, with this process's user as sandbox;\n"
-    "                a reset empties D and writes it anew\n"
-    "  --adopt ...   the first worker is there already, and others are asked for outside: the\n"
-    "                descriptors of the socket for that and of the worker's pipes; VERSIONS is\n"
-    "                Python's and the harness's, as in 3.11.2/1\n";
+    "  --passwd F,D  copy the list of users F to D/passwd, with this process's uid for sandbox;\n"
+    "                a reset empties D and writes it again\n"
+    "  --adopt ...   use a worker that exists already, and ask the host for others: the\n"
+    "                descriptors of the socket to the host and of the worker's pipes; VERSIONS\n"
+    "                are those of Python and of the harness, as in 3.11.2/1\n";
 
 namespace {
 
@@ -65,7 +65,7 @@ Options parse_options(int argc, char** argv) {
   int at = 1;
   for (; at < argc && std::string_view(argv[at]) != "--"; at += 2) {
     const std::string_view option = argv[at];
-    if (at + 1 >= argc) throw Error(std::string(option) + " lacks its value");
+    if (at + 1 >= argc) throw Error(std::string(option) + " needs a value");
     if (option == "--host-fd") {
       options.host_read_fd = options.host_write_fd = number(option, argv[at + 1]);
     } else if (option == "--adopt") {

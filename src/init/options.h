@@ -1,4 +1,4 @@
-// init/options.h: how hearth-init is told what to do.
+// init/options.h: the command line of hearth-init.
 #pragma once
 
 #include <array>
@@ -13,19 +13,19 @@ struct Options {
   int host_write_fd = 1;
   std::vector<std::string> wiped_directories = {"/workspace", "/tmp", "/dev/shm"};
   std::string workspace = "/workspace";  // where files from the host are put
-  std::string confined;                  // what confinement.h shall check first
-  // Where the list of users comes from, and the directory for ours: emptied by a reset, too.
+  std::string confined;                  // a list for missing_confinement(), checked first
+  // The image's list of users, and the directory for the changed one, which a reset empties, too.
   struct Passwd {
     std::string source{};
     std::string directory{};
   };
   std::optional<Passwd> passwd;
   std::vector<std::string> harness_command;
-  // Instead of a command: a socket to whoever makes workers outside, and the first of them.
+  // Instead of a command: the socket to the host, which makes the workers, and the first of them.
   struct Adopted {
     int control_fd = -1;
     std::array<int, 4> worker_fds{};  // stdout, stderr, emit: read ends; run: write end
-    std::string python{};             // versions, of which a harness of our own would tell us
+    std::string python{};             // these versions a harness would report itself
     std::string harness_version{};
   };
   std::optional<Adopted> adopted;

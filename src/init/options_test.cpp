@@ -30,7 +30,7 @@ TEST_CASE("hearth-init takes a descriptor, directories to wipe and the harness")
   CHECK(parse({"--", "x"}).wiped_directories.size() == 3);
 }
 
-TEST_CASE("hearth-init takes a first worker that is there, and whom to ask for others") {
+TEST_CASE("hearth-init takes a worker that exists already, and a socket to ask for others") {
   const init::Options options = parse({"--host-fd", "5", "--adopt", "6,7,8,9,10,3.11.2/1"});
   REQUIRE(options.adopted);
   CHECK(options.adopted->control_fd == 6);

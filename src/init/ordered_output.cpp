@@ -45,7 +45,7 @@ bool OrderedOutput::deliver(OutputSink& sink, bool emit_emptied,
                             const std::function<bool()>& read_more) {
   const bool read_late = deliver_records(sink, read_more);
   // A record that is still being written may belong before the text. But a script could leave one
-  // unfinished for ever, so the wait ends when the text grows large.
+  // unfinished forever, so the wait ends when the text grows large.
   const bool record_pending = read_late || !emit_emptied || records_.inside_line();
   if (!record_pending || pending_text_bytes() >= read_chunk_bytes) deliver_all_text(sink);
   return read_late;
@@ -97,8 +97,9 @@ bool OrderedOutput::deliver_record(OutputSink& sink, std::string_view line,
   while (lacks(*out, *err) && read_more()) read_late = true;
   deliver_text(sink, Stream::out, *out);
   deliver_text(sink, Stream::err, *err);
-  // Others than the worker have printed, and it did not count that. What was printed before its
-  // record is here or in the pipes; so is perhaps some of what came after, which nobody can tell.
+  // Other processes than the worker have printed, and it did not count that. All text printed
+  // before the record is here or in the pipes. Some later text may be, too, and cannot be told
+  // apart.
   const bool is_miscounted = *out < text_[0].delivered || *err < text_[1].delivered;
   if (is_miscounted && !line.empty()) {
     read_late = read_more() || read_late;

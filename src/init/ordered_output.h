@@ -2,7 +2,7 @@
 //
 // A script prints to two pipes and emits to a third, and pipes do not say which came first. So each
 // record on the emit pipe begins with how many bytes its writer had printed to stdout and stderr by
-// then ("12 0 {...}"), and a bare pair marks a change of stream. Counts nobody can vouch for only
+// then ("12 0 {...}"), and a bare pair marks a change of stream. Wrong counts only
 // move text; none is ever lost.
 #pragma once
 

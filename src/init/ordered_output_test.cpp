@@ -30,7 +30,7 @@ bool nothing_more() { return false; }
 TEST_CASE("H12: text and records come in the order in which they were written") {
   OrderedOutput output;
   Recorder sink;
-  // print a; print b to stderr; print c; emit x; print d: all of it is in the pipes before anybody
+  // print a; print b to stderr; print c; emit x; print d: all of it is in the pipes before anything
   // looks.
   output.add_text(Stream::out, "acd");
   output.add_text(Stream::err, "b");
@@ -148,7 +148,7 @@ TEST_CASE("H12: text that a record speaks of is read before the record is passed
   CHECK(read_late);
   CHECK(reads == 2);
   CHECK(sink.seen == Seen{"out:abc", "rec:{end}"});
-  // The d may have a mark before it that nobody has read.
+  // The d may have a mark before it that is not read yet.
   output.deliver(sink, true, nothing_more);
   CHECK(sink.seen.back() == "out:d");
 }

@@ -37,14 +37,14 @@ ProcessTable::ProcessTable()
     : children_(::open(("/proc/self/task/" + std::to_string(::getpid()) + "/children").c_str(),
                        O_RDONLY | O_CLOEXEC)) {}
 
-bool ProcessTable::nobody_but(std::span<const pid_t> spared) const {
+bool ProcessTable::has_only(std::span<const pid_t> spared) const {
   if (!children_) {
     const std::vector<pid_t> pids = all_other_pids();
     return std::all_of(pids.begin(), pids.end(), [&](pid_t pid) { return contains(spared, pid); });
   }
   std::array<char, 4096> list{};
   const ssize_t size = ::pread(children_.get(), list.data(), list.size(), 0);
-  // A list that fills the buffer is longer than all that may be spared.
+  // A list that fills the buffer is longer than any list of spared processes.
   if (size < 0 || size == static_cast<ssize_t>(list.size())) return false;
   std::string_view rest(list.data(), static_cast<std::size_t>(size));
   while (true) {

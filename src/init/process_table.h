@@ -1,5 +1,6 @@
-// init/process_table.h: who else lives in this pid namespace, and their end. Only PID 1 may use it:
-// what loses its parent there becomes PID 1's child, so PID 1's children tell of everybody.
+// init/process_table.h: lists and kills the other processes of this pid namespace. Only PID 1 may
+// use it: a process that loses its parent becomes PID 1's child, so while any process is left, PID
+// 1 has a child.
 #pragma once
 
 #include "os/unique_fd.h"
@@ -14,12 +15,12 @@ class ProcessTable {
  public:
   ProcessTable();
 
-  // Whether no process but this one, `spared` and their own children lives. Zombies count until
-  // they are reaped.
-  bool nobody_but(std::span<const pid_t> spared) const;
+  // True if only this process, `spared` and their own children are alive. Zombies count until they
+  // are reaped.
+  bool has_only(std::span<const pid_t> spared) const;
 
-  // SIGKILL to everybody else. They are stopped first: a swarm that forks faster than it can be
-  // listed stands still while it is killed.
+  // SIGKILL to all others. They are stopped first, so that processes which fork faster than they
+  // can be listed do not escape.
   void kill_all_but(std::span<const pid_t> spared) const;
 
  private:

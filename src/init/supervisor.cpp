@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "init/limits.h"
+#include "init/polled.h"
 #include "init/workspace_file.h"
 #include "wire/decode.h"
 #include "wire/protocol_error.h"
@@ -12,18 +13,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cerrno>
+#include <chrono>
 #include <utility>
 
 namespace hearth::init {
 namespace {
 
+constexpr const char* busy_message = "the sandbox is busy with another request";
+
 os::UniqueFd open_signals() {
   sigset_t wanted;
   sigfillset(&wanted);
-  // Everything is blocked: nothing anybody sends may interrupt PID 1. What it wants to know it
-  // reads, and that is only who ended. No signal is a request: a script can send any of them, and
-  // with a full signal queue nobody can tell where one came from. The host hangs up, or kills.
+  // All signals are blocked, so none can interrupt PID 1. It reads only SIGCHLD. No signal is a
+  // request: a script can send any of them, and with a full signal queue the sender is unknown. The
+  // host hangs up or kills instead.
   if (::sigprocmask(SIG_SETMASK, &wanted, nullptr) != 0) throw OsError("block signals");
   sigemptyset(&wanted);
   sigaddset(&wanted, SIGCHLD);
@@ -32,100 +36,108 @@ os::UniqueFd open_signals() {
   return fd;
 }
 
-bool ready_for(const std::vector<pollfd>& polled, int fd) {
-  return std::any_of(polled.begin(), polled.end(),
-                     [fd](const pollfd& one) { return one.fd == fd && one.revents != 0; });
-}
-
 }  // namespace
 
 Supervisor::Supervisor(const Options& options)
-    : options_(options),
+    : workspace_(options.workspace),
       host_(options.host_read_fd, options.host_write_fd),
       signals_(open_signals()),
-      harness_(options.adopted ? Harness(options.adopted->control_fd)
-                               : Harness(options.harness_command)) {
-  if (options_.adopted) adopt(*options_.adopted);
-  for (const std::string& path : options_.wiped_directories) wiped_.push_back(WipedDirectory(path));
-  if (options_.passwd) wiped_.push_back(WipedDirectory(options_.passwd->directory));
-}
-
-void Supervisor::adopt(const Options::Adopted& adopted) {
-  ready_ = wire::Ready{adopted.python, adopted.harness_version};
-  preparing_ = Worker::adopt(adopted.worker_fds);
-}
+      preparation_(options),
+      clean_up_(options) {}
 
 int Supervisor::run() {
-  while (!exit_code_) {
-    std::vector<pollfd> polled = interests();
-    if (::poll(polled.data(), polled.size(), patience_ms(Clock::now())) < 0 && errno != EINTR)
-      throw OsError("poll");
-    if (more_to_reap_ || ready_for(polled, signals_.get())) handle_signals();
-    if (ready_for(polled, host_.read_fd())) handle_requests();
-    if (harness_.control_fd() >= 0 && ready_for(polled, harness_.control_fd())) handle_harness();
-    if (preparing_ && ready_for(polled, preparing_->emit_fd())) watch_preparation();
-    note_output(polled);
-    advance();
-    if (!host_.flush()) exit_code_ = exit_code_.value_or(0);
-  }
-  flush_last_words();
+  while (!exit_code_) run_once();
+  flush_before_exit();
   return *exit_code_;
+}
+
+void Supervisor::run_once() try {
+  std::vector<pollfd> polled = interests();
+  if (::poll(polled.data(), polled.size(), poll_timeout_ms(Clock::now())) < 0 && errno != EINTR)
+    throw OsError("poll");
+  dispatch(polled);
+  advance();
+  if (!host_.flush()) exit_code_ = exit_code_.value_or(0);
+} catch (const SandboxFailed& failure) {
+  report_failure(failure);
 }
 
 std::vector<pollfd> Supervisor::interests() const {
   std::vector<pollfd> polled;
-  const auto watch = [&polled](int fd, short events) {
-    if (fd >= 0) polled.push_back({fd, events, 0});
-  };
-  watch(host_.read_fd(), POLLIN);
-  if (host_.backlog() > 0) watch(host_.write_fd(), POLLOUT);
-  watch(signals_.get(), POLLIN);
-  watch(harness_.control_fd(), POLLIN);
-  if (preparing_) watch(preparing_->emit_fd(), POLLIN);
-  if (!turn_ || !turn_->started()) return polled;
-  const Worker& worker = turn_worker();
-  if (worker.request_pending()) watch(worker.run_fd(), POLLOUT);
-  if (host_.backlog() < max_host_backlog_bytes) {
-    watch(worker.stdout_fd(), POLLIN);
-    watch(worker.stderr_fd(), POLLIN);
-    watch(worker.emit_fd(), POLLIN);
-  }
+  watch(polled, host_.read_fd(), POLLIN);
+  if (host_.backlog() > 0) watch(polled, host_.write_fd(), POLLOUT);
+  watch(polled, signals_.get(), POLLIN);
+  watch(polled, preparation_.maker_fd(), POLLIN);
+  watch(polled, preparation_.emit_fd(), POLLIN);
+  turns_.add_interests(polled);
   return polled;
 }
 
-void Supervisor::note_output(const std::vector<pollfd>& polled) {
-  text_waits_ = records_wait_ = false;
-  if (!turn_ || !turn_->started()) return;
-  const Worker& worker = turn_worker();
-  text_waits_ = ready_for(polled, worker.stdout_fd()) || ready_for(polled, worker.stderr_fd());
-  records_wait_ = ready_for(polled, worker.emit_fd());
-}
-
-int Supervisor::patience_ms(Clock::time_point now) const {
+int Supervisor::poll_timeout_ms(Clock::time_point now) const {
   if (more_to_reap_) return 0;
-  Clock::time_point wake = Clock::time_point::max();
-  if (turn_ && turn_->started() && !turn_->must_die() && !worker_is_over_) wake = turn_->wake_at();
-  if (interactive_) wake = std::min({wake, interactive_->check_at(), interactive_->back_by()});
-  if (sweeping_since_) wake = std::min(wake, next_sweep_);
-  if (lacks_worker()) wake = std::min(wake, prepare_at_);
-  // Whom a stranger stops must be resumed, however often.
-  if (preparing_ && has_strangers_ && (turn_ || reset_ != Reset::none))
+  Clock::time_point wake = std::min(turns_.wake_at(), sweep_.wake_at());
+  if (lacks_worker()) wake = std::min(wake, preparation_.due_at());
+  // A leftover process may stop the new worker again and again.
+  if (busy() && preparation_.under_way() && workers_.leftovers_possible())
     wake = std::min(wake, now + sweep_interval);
   if (wake == Clock::time_point::max()) return -1;
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(wake - now).count();
-  // An hour at a time: a year does not fit into poll's int.
+  // At most an hour at a time: a year does not fit into poll's int.
   return static_cast<int>(std::clamp<long long>(wait, 0, 3'600'000));
 }
 
+void Supervisor::dispatch(const std::vector<pollfd>& polled) {
+  if (more_to_reap_ || has_event(polled, signals_.get())) handle_signals();
+  if (has_event(polled, host_.read_fd())) handle_requests();
+  if (has_event(polled, preparation_.maker_fd()) && preparation_.handle_maker())
+    clean_up_.watch_network();
+  if (has_event(polled, preparation_.emit_fd())) handle_preparing_worker();
+  turns_.note_output(polled);
+}
+
+// Does whatever the state asks for next, whichever event led to it.
+void Supervisor::advance() {
+  if (exit_code_) return;
+  const Clock::time_point now = Clock::now();
+  turns_.advance(now);
+  if (reset_ == Reset::wanted) advance_reset(now);
+  if (busy()) return;
+  if (!preparation_.can_make()) {
+    exit_code_ = 1;
+  } else if (lacks_worker() && now >= preparation_.due_at()) {
+    preparation_.start();
+  }
+}
+
+// An interactive worker is most likely asked for its next step, which must not wait for a fork.
+bool Supervisor::lacks_worker() const {
+  return preparation_.has_succeeded() && !busy() && !preparation_.under_way() &&
+         !workers_.has_prepared() && !workers_.has_interactive();
+}
+
+void Supervisor::report_failure(const SandboxFailed& failure) {
+  host_.send({{}, wire::ScriptError{"SandboxFailed", failure.what(), failure.traceback}});
+  exit_code_ = 1;
+}
+
+// Waits a moment for a host that reads slowly.
+void Supervisor::flush_before_exit() {
+  const Clock::time_point patience_ends = Clock::now() + std::chrono::seconds(1);
+  while (host_.flush() && host_.backlog() > 0 && Clock::now() < patience_ends) {
+    pollfd writable{host_.write_fd(), POLLOUT, 0};
+    ::poll(&writable, 1, 100);
+  }
+}
+
 void Supervisor::handle_signals() {
-  // Once, not until it is empty: scripts may send SIGCHLD as fast as we read.
+  // One read, not until it is empty: scripts may send SIGCHLD as fast as init reads.
   signalfd_siginfo info{};
   if (::read(signals_.get(), &info, sizeof info) < 0 && errno != EAGAIN)
     throw OsError("read signals");
   reap();
 }
 
-// A few at a time: a swarm may end as fast as we reap, and the clock must be looked at.
+// A few at a time: processes may exit as fast as init reaps, and deadlines must be checked.
 void Supervisor::reap() {
   more_to_reap_ = true;
   for (int reaped = 0; reaped < max_reaped_at_once; ++reaped) {
@@ -136,12 +148,20 @@ void Supervisor::reap() {
       more_to_reap_ = false;
       return;
     }
-    if (pid == harness_.pid()) {
-      harness_ended();
-    } else {
-      worker_ended(pid, status, usage);
-    }
+    if (!preparation_.handle_exit(pid) && !turns_.handle_exit(pid, status, usage) &&
+        !workers_.handle_exit(pid))
+      turns_.add_reaped_usage(usage);
   }
+}
+
+void Supervisor::handle_preparing_worker() {
+  std::optional<Worker> worker = preparation_.handle_worker();
+  if (!worker) return;
+  workers_.add_prepared(*std::move(worker));
+  if (const std::optional<wire::Ready> ready = preparation_.take_ready()) host_.send({{}, *ready});
+  if (reset_ != Reset::preparing) return;
+  reset_ = Reset::none;
+  host_.send({{}, reset_result_});
 }
 
 void Supervisor::handle_requests() {
@@ -153,7 +173,7 @@ void Supervisor::handle_requests() {
       handle_request(line->text);
     }
   }
-  // Its end is ours, and with PID 1 the kernel ends everything in the sandbox.
+  // When PID 1 exits, the kernel kills everything in the sandbox.
   if (!host_is_there) exit_code_ = 0;
 }
 
@@ -170,69 +190,41 @@ void Supervisor::refuse_line(const std::string& why) {
 
 void Supervisor::accept(wire::RunRequest request) {
   Turn turn(std::move(request), host_);
-  if (turn_ || reset_ != Reset::none)
-    return turn.refuse(wire::Ending::refused, "Busy", "the sandbox is busy with another request");
-  const std::string missing = missing_secrets(turn.request());
-  if (!missing.empty())
-    return turn.refuse(wire::Ending::missing_secret, "MissingSecret",
-                       "required secrets are missing: " + missing);
-  turn_.emplace(std::move(turn));
-  worker_is_over_ = false;
+  if (busy()) return turn.refuse(wire::Ending::refused, "Busy", busy_message);
+  turns_.accept(std::move(turn));
 }
 
-void Supervisor::accept(const wire::CancelRequest& request) {
-  if (!turn_ || turn_->request().execution_id != request.execution_id) return;
-  if (!turn_->started()) {
-    turn_->refuse(wire::Ending::cancelled, "KeyboardInterrupt", "Script cancelled");
-    turn_.reset();
-    return;
-  }
-  turn_->cancel(Clock::now());
-  // Once reaped, its number may already be a stranger's.
-  if (!worker_is_over_) ::kill(turn_worker().pid, SIGINT);
-}
+void Supervisor::accept(const wire::CancelRequest& request) { turns_.cancel(request); }
 
 void Supervisor::accept(const wire::ResetRequest& /*request*/) {
-  if (turn_ || reset_ != Reset::none) {
-    host_.send({{}, wire::ResetDone{false, "the sandbox is busy with another request"}});
-    return;
-  }
+  if (busy()) return host_.send({{}, wire::ResetDone{false, busy_message}});
   reset_ = Reset::wanted;
-  interactive_lost_ = {};
 }
 
 void Supervisor::accept(const wire::PingRequest& /*request*/) { host_.send({{}, wire::Pong{}}); }
 
-// Not beside a script: it would meet half of a file.
+// Not during a turn: the script would see half of a file.
 void Supervisor::accept(const wire::WriteFileRequest& request) {
-  const bool busy = turn_ || reset_ != Reset::none;
-  std::string error =
-      busy ? "cannot write " + request.path + ": the sandbox is busy with another request"
-           : write_workspace_file(options_.workspace, request);
+  std::string error = busy() ? "cannot write " + request.path + ": " + busy_message
+                             : write_workspace_file(workspace_, request);
   host_.send({{}, wire::FileWritten{request.path, std::move(error)}});
 }
 
-std::string Supervisor::missing_secrets(const wire::RunRequest& request) {
-  std::string missing;
-  for (const std::string& name : request.secrets) {
-    if (request.env.contains(name) || ::getenv(name.c_str()) != nullptr) continue;
-    missing += (missing.empty() ? "" : ", ") + name;
+void Supervisor::advance_reset(Clock::time_point now) {
+  if (!preparation_.can_make()) {
+    reset_ = Reset::none;
+    host_.send({{}, wire::ResetDone{false, "the harness has exited"}});
+    return;
   }
-  return missing;
-}
-
-void Supervisor::give_up(std::string why, std::string traceback) {
-  host_.send({{}, wire::ScriptError{"SandboxFailed", std::move(why), std::move(traceback)}});
-  exit_code_ = 1;
-}
-
-// The host may be slow to read; it is not worth more than a moment of waiting for.
-void Supervisor::flush_last_words() {
-  const Clock::time_point patience_ends = Clock::now() + std::chrono::seconds(1);
-  while (host_.flush() && host_.backlog() > 0 && Clock::now() < patience_ends) {
-    pollfd writable{host_.write_fd(), POLLOUT, 0};
-    ::poll(&writable, 1, 100);
-  }
+  if (preparation_.under_way()) return workers_.resume_stopped();
+  workers_.forget_all();
+  const pid_t maker = preparation_.maker_pid();
+  if (!sweep_.advance(now, {&maker, maker > 0 ? 1U : 0U})) return;
+  const std::string problems = clean_up_.run();
+  reset_result_ = {problems.empty(), problems};
+  // The next worker is forked after the clean-up.
+  reset_ = Reset::preparing;
+  preparation_.start();
 }
 
 }  // namespace hearth::init

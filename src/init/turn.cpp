@@ -49,7 +49,7 @@ void Turn::start(Clock::time_point now, double cpu_seconds_before,
                  std::uint64_t memory_kills_before) {
   started_at_ = now;
   mark_ = random_id();
-  if (deadline_ == Clock::time_point::max()) {  // else it was withdrawn, and its time runs on
+  if (deadline_ == Clock::time_point::max()) {  // else it was withdrawn, and keeps its deadline
     deadline_ = now + duration_of(request_.timeout_seconds);
     kill_at_ = deadline_ + timeout_grace;
   }
@@ -89,14 +89,14 @@ void Turn::process_ended(int wait_status, const rusage& usage) {
 
 void Turn::on_text(Stream stream, std::string_view bytes) {
   while (!bytes.empty() && !muted_) {
-    // Pieces, so that no line grows with what a script prints at once.
+    // In pieces, so that the length of a line is bounded.
     const std::size_t piece =
         std::max<std::size_t>(complete_utf8_prefix(bytes.substr(0, read_chunk_bytes)), 1);
     if (append_text_line(stream, bytes.substr(0, piece))) {
       bytes.remove_prefix(piece);
       continue;
     }
-    // The reader should still see what came right before the limit.
+    // The last text before the limit should still be seen.
     for (std::size_t part = complete_utf8_prefix(bytes.substr(0, piece / 2)); part > 0;
          part = complete_utf8_prefix(bytes.substr(0, part / 2)))
       if (append_text_line(stream, bytes.substr(0, part))) break;
@@ -143,7 +143,7 @@ void Turn::on_marked_record(std::string_view json) try {
   if (type != "log" && type != "intermediate" && type != "display" && type != "final_result" &&
       type != "error")
     return on_malformed_record();
-  // The helpers send one; what writes past them may send many.
+  // The harness sends one; a script that writes to the pipe itself may send many.
   if (type == "final_result" && result_sent_) return on_malformed_record();
   wire::EventBody body = wire::decode_body(type, members);
   members.finish();
@@ -170,15 +170,14 @@ wire::Ending Turn::ending() const {
   using wire::Ending;
   const bool process_is_over = wait_status_.has_value();
   const bool claim_counts = claim_ && (!process_is_over || exited_cleanly());
-  // Work that finished in the very moment it was to be stopped is finished. But a claim of a
-  // process that had to be killed is worth nothing.
+  // Work that finished at the moment it was to be stopped is finished. But the claim of a process
+  // that had to be killed does not count.
   if (forced_ending_ && (*forced_ending_ == Ending::output_limit || !claim_counts))
     return *forced_ending_;
-  // The alarm also ends a process that has no Python left to say so: one that executed another
-  // program, or closed its pipes.
-  // When it is over the kernel's word counts, not when we came to read the claim.
+  // The alarm also kills a process that cannot report it: one that executed another program, or
+  // closed its pipes. The time of the exit counts, not the time at which init read the claim.
   if (over_at() >= deadline_) return Ending::timed_out;
-  // It was asked to end, and what is no Python any more ends without a word.
+  // A process that executed another program ends on an interrupt without a claim.
   if (!claim_counts && cancel_requested_) return Ending::cancelled;
   if (!claim_counts)
     return process_is_over && WIFSIGNALED(*wait_status_) ? Ending::signalled : Ending::exited;
@@ -186,7 +185,7 @@ wire::Ending Turn::ending() const {
   return *claim_ == Claim::cancelled && cancel_requested_ ? Ending::cancelled : Ending::failed;
 }
 
-void Turn::say_why(wire::Ending ending) {
+void Turn::report_error(wire::Ending ending) {
   const auto say = [this](std::string name, std::string message) {
     host_.send({request_.execution_id, wire::ScriptError{std::move(name), std::move(message), {}}});
   };
@@ -224,7 +223,7 @@ void Turn::conclude(Clock::time_point now, bool state_lost, double cpu_seconds_n
     host_.send({request_.execution_id,
                 wire::Log{"warning", std::to_string(malformed_records_) +
                                          " malformed records of the script were dropped"}});
-  say_why(done.ending);
+  report_error(done.ending);
   host_.send({request_.execution_id, done});
 }
 

@@ -1,5 +1,5 @@
-// init/turn.h: one script's run as init keeps it: what it said, what it may still say, and how it
-// ended.
+// init/turn.h: the facts of one turn: what the script has written, what it may still write, and how
+// it ended. Acts on no process.
 #pragma once
 
 #include "init/host_link.h"
@@ -17,7 +17,8 @@
 
 namespace hearth::init {
 
-// What the worker says about its script's end. A claim: the script shares the worker's process.
+// What the worker reports about its script's end. Not proven: the script shares the worker's
+// process.
 enum class Claim { completed, failed, timed_out, cancelled };
 
 class Turn : public OutputSink {
@@ -29,14 +30,13 @@ class Turn : public OutputSink {
 
   void start(Clock::time_point now, double cpu_seconds_before, std::uint64_t memory_kills_before);
   bool started() const { return started_at_.has_value(); }
-  // No process has seen its request: it will be started anew, within its first deadline.
+  // No process has read its request: it will be started again, within its first deadline.
   void withdraw() { started_at_.reset(); }
   // Random, and new with each start: it tells this turn's records from all others. Only its worker
   // gets it, when the turn starts.
   const std::string& mark() const { return mark_; }
   Clock::duration lasted(Clock::time_point now) const { return now - *started_at_; }
-  // When init acts by itself: the deadline with its grace, or the end of a cancelled script's
-  // patience.
+  // When init kills the worker: the deadline and its grace, or that of a cancellation.
   Clock::time_point kill_at() const { return kill_at_; }
   Clock::time_point wake_at() const { return std::min(kill_at_, interrupt_again_at_); }
 
@@ -46,10 +46,10 @@ class Turn : public OutputSink {
 
   void cancel(Clock::time_point now);
   bool cancel_requested() const { return cancel_requested_; }
-  // Whether the interrupt is to be repeated, once: the first may have come before the worker was
-  // ready for it, and then it was lost.
+  // True once, when the interrupt is to be repeated: the first is lost if it came before the worker
+  // was ready for it.
   bool take_second_interrupt(Clock::time_point now);
-  // The first reason to end it counts; the later ones are consequences.
+  // The first reason counts; later ones are its consequences.
   void end_because(wire::Ending reason);
   void out_of_time();
   bool must_die() const { return forced_ending_.has_value(); }
@@ -59,7 +59,7 @@ class Turn : public OutputSink {
   void set_peak_memory(std::uint64_t bytes) { peak_memory_bytes_ = bytes; }
   void process_ended(int wait_status, const rusage& usage);
 
-  // Both send what is still to be said and `script_done`, the last of this turn.
+  // Both send the last events of this turn, and `script_done` as the very last.
   void refuse(wire::Ending ending, std::string name, std::string message);
   void conclude(Clock::time_point now, bool state_lost, double cpu_seconds_now,
                 std::uint64_t memory_kills_now);
@@ -71,8 +71,8 @@ class Turn : public OutputSink {
   void on_marked_record(std::string_view json);
   void send(wire::EventBody body);
   bool append_text_line(Stream stream, std::string_view text);
-  void mute();  // the output limit is reached: nothing more of what the script says is passed on
-  void say_why(wire::Ending ending);
+  void mute();  // the output limit is reached: nothing more of the script's output is passed on
+  void report_error(wire::Ending ending);
 
   wire::RunRequest request_;
   HostLink& host_;
@@ -92,7 +92,7 @@ class Turn : public OutputSink {
   bool result_sent_ = false;
   std::uint64_t malformed_records_ = 0;
   std::uint64_t output_bytes_ = 0;
-  double cpu_seconds_ = 0;  // negative at first: what the worker had used before this turn
+  double cpu_seconds_ = 0;  // negative at first: used by the worker before this turn
   std::uint64_t peak_memory_bytes_ = 0;
   std::uint64_t memory_kills_before_ = 0;
 };

@@ -1,4 +1,5 @@
-// init/user_list.h: /etc/passwd of a container, whose user is known only when it is created.
+// init/user_list.h: /etc/passwd of a container. Its uid is known only when the container is
+// created.
 #pragma once
 
 #include "init/options.h"

@@ -38,7 +38,7 @@ bool is_dot(const char* name) {
 }
 
 // Empties one tree below `root` without recursion: a directory found inside another is first moved
-// up to `root`, and its turn comes when the root is listed again.
+// up to `root`, and is emptied when the root is listed again.
 class Wiper {
  public:
   explicit Wiper(DIR* root) : root_(root), root_fd_(::dirfd(root)) {}
@@ -58,7 +58,7 @@ class Wiper {
   void remove_from_root(const char* name) {
     if (::unlinkat(root_fd_, name, 0) == 0) return;
     if (errno != EISDIR) return fail(name);
-    // Its owner may have taken every permission from it, and its owner is who we are.
+    // Its owner, which is the user of this process, may have removed every permission.
     ::fchmodat(root_fd_, name, 0700, 0);
     if (::unlinkat(root_fd_, name, AT_REMOVEDIR) == 0) return;
     const Directory directory = open_directory(root_fd_, name);
@@ -128,7 +128,7 @@ void remove_listed(const char* list, Remove remove) {
 }  // namespace
 
 std::vector<std::string> wipe_directory(const std::string& path, mode_t mode) {
-  // Fails on a directory of somebody else's, whose mode the script could not have changed either.
+  // Fails on a directory of another user. A script could not have changed its mode either.
   ::chmod(path.c_str(), mode);
   const Directory root = open_directory(AT_FDCWD, path.c_str());
   if (!root) {

@@ -1,5 +1,5 @@
-// init/wipe.h: removes what a turn left in files and in the kernel's memory. Every process that
-// could interfere is dead by now.
+// init/wipe.h: removes files and IPC objects that turns left. No process that could interfere may
+// be alive.
 #pragma once
 
 #include <sys/types.h>
@@ -9,9 +9,9 @@
 
 namespace hearth::init {
 
-// Empties the directory, itself kept, with `mode` given back to it. Follows no link, crosses no
-// mount, and needs the same few descriptors and little stack however deep the tree is. Returns what
-// could not be removed, in words; a directory that does not exist is empty.
+// Empties the directory, keeps it, and restores its `mode`. Follows no link and crosses no mount.
+// Needs the same few descriptors and little stack however deep the tree is. Returns a sentence for
+// each thing that could not be removed. A directory that does not exist counts as empty.
 std::vector<std::string> wipe_directory(const std::string& path, mode_t mode);
 
 // System V shared memory, semaphores and message queues of this IPC namespace.

@@ -5,6 +5,7 @@
 #include "init/nonblocking_io.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -15,11 +16,11 @@
 namespace hearth::init {
 namespace {
 
-// A script that floods its records must not keep init from its clock.
+// A script that floods its emit pipe must not keep init from checking deadlines.
 constexpr int max_emit_chunks_per_pump = 4;
 constexpr int max_rounds_per_pump = 8;
 
-// A script can make a pipe as large as this. What comes after it was said during the next step.
+// A script can make a pipe as large as this. Anything after that was written during the next step.
 constexpr int max_dropped_chunks = 16;
 
 class DroppingSink : public OutputSink {
@@ -40,6 +41,10 @@ void make_pipe(os::UniqueFd& read_end, os::UniqueFd& write_end) {
 }
 
 }  // namespace
+
+void MemoryHolder::kill() const {
+  if (pid > 0) ::kill(pid, SIGKILL);
+}
 
 Worker Worker::create(FarEnds& far_ends) {
   Worker worker;
@@ -68,10 +73,10 @@ void Worker::make_our_ends_nonblocking() const {
 
 bool Worker::pump(OutputSink& sink, bool may_have_text) {
   bool progress = false;
-  // Once is enough but for text that came while we looked. The last round takes no more, so that
-  // none stays behind.
+  // One round is enough unless text arrives meanwhile. The last round reads no more, so that no
+  // text stays undelivered.
   for (int round = 1; round <= max_rounds_per_pump; ++round) {
-    // Text first, marks after: see OrderedOutput::deliver.
+    // Text before marks: see OrderedOutput::deliver.
     if (round > 1 || may_have_text) progress = read_texts() || progress;
     const bool emptied = read_records(progress);
     const bool is_last = round == max_rounds_per_pump;
@@ -85,7 +90,7 @@ bool Worker::read_texts() {
   return read_text(stderr_, Stream::err) || printed;
 }
 
-// Whether the emit pipe was emptied.
+// True if the emit pipe was emptied.
 bool Worker::read_records(bool& progress) {
   std::array<char, read_chunk_bytes> chunk;  // NOLINT: filled by read
   bool emptied = !emit_;
@@ -135,7 +140,7 @@ void Worker::expect_back(Clock::time_point check_at, Clock::time_point back_by) 
 
 void Worker::send_check(Clock::time_point now) {
   check_at_ = never;
-  back_by_ = std::max(back_by_, now + return_patience);  // the whole sandbox may have been paused
+  back_by_ = std::max(back_by_, now + return_patience);  // the sandbox may have been paused
   if (sent_bytes_ == 0) sent_bytes_ += write_available(run_.get(), "\n").bytes;
 }
 

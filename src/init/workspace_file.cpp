@@ -43,13 +43,13 @@ os::UniqueFd open_parent(const std::string& root, const std::string& path) {
   return directory;
 }
 
-// O_NONBLOCK: neither a pipe nobody reads nor a lease may make PID 1 wait. Not O_TRUNC: nothing is
-// done to what has not been looked at.
+// O_NONBLOCK: neither a pipe without a reader nor a file lease may block PID 1. Not O_TRUNC:
+// nothing is changed before its type is known.
 os::UniqueFd open_file(int directory, const char* name, bool append) {
   const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (append ? O_APPEND : O_CREAT);
   os::UniqueFd file(::openat(directory, name, flags, 0600));
   if (file || errno != EACCES) return file;
-  // What is read-only has been made so by a script or by an earlier request, as the user we are.
+  // A script or an earlier request has made it read-only, as the user of this process.
   if (::fchmodat(directory, name, 0600, AT_SYMLINK_NOFOLLOW) == 0)
     return os::UniqueFd(::openat(directory, name, flags, 0600));
   errno = EACCES;

@@ -148,7 +148,7 @@ TEST_CASE("no link is followed, wherever in the path it stands") {
   CHECK(init::write_workspace_file(workspace.at("root"), {.path = "new", .data = ""}) != "");
 }
 
-TEST_CASE("what is no regular file stays as it is, and nobody waits for it") {
+TEST_CASE("what is no regular file stays as it is, and writing to it does not block") {
   const Workspace workspace;
   fs::create_directory(workspace.at("directory"));
   workspace.directory.write("file", "kept");

@@ -105,7 +105,7 @@ TEST_CASE("H6: a tool that exits or kills its loader keeps the sandbox from star
   CHECK(std::string(
             failure_to_start({.tools = {{"kills.py", "import os\nos.kill(os.getpid(), 9)\n"}}})
                 .what())
-            .find("ended before it was ready") != std::string::npos);
+            .find("exited before it was ready") != std::string::npos);
 }
 
 TEST_CASE("H7: async tools are called without await and share one event loop") {

@@ -1,4 +1,4 @@
-#include "init/harness.h"
+#include "init/worker_maker.h"
 
 #include "base/error.h"
 #include "init/limits.h"
@@ -29,17 +29,17 @@ constexpr int control_fd_of_harness = 3;
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
   ::setsid();
-  // POSIX message queues outlive processes, and who has not mounted them cannot list and remove
-  // them. So nobody gets one.
+  // POSIX message queues outlive processes, and init cannot list and remove them without a mount of
+  // their file system. So no process may create one.
   const rlimit no_bytes{0, 0};
   ::setrlimit(RLIMIT_MSGQUEUE, &no_bytes);
   const rlimit files{script_files, script_files};
   ::setrlimit(RLIMIT_NOFILE, &files);
-  // Its own prints must not reach the host as protocol; stderr is where a person may look.
+  // Its own output must not reach the host as protocol. stderr goes to the log.
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  // dup2 onto itself would leave the close-on-exec mark.
+  // dup2 of a descriptor onto itself would not clear its close-on-exec flag.
   const int high = ::fcntl(control, F_DUPFD_CLOEXEC, control_fd_of_harness + 1);
   ::dup2(high, control_fd_of_harness);
   ::close_range(control_fd_of_harness + 1, ~0U, 0);
@@ -55,20 +55,19 @@ constexpr int control_fd_of_harness = 3;
   std::_Exit(127);
 }
 
-HarnessMessage decode(std::string_view packet) {
+MakerMessage decode(std::string_view packet) {
   wire::MemberReader members(packet);
   const std::string type = members.string("type");
-  if (type == "ready") return HarnessReady{members.string("python"), members.string("harness")};
-  if (type == "failed")
-    return HarnessFailed{members.string("message"), members.string("traceback")};
+  if (type == "ready") return MakerReady{members.string("python"), members.string("harness")};
+  if (type == "failed") return MakerFailed{members.string("message"), members.string("traceback")};
   if (type == "prepare_failed")
     return PrepareFailed{members.count("number"), members.string("message")};
-  throw wire::ProtocolError("unknown message of the harness");
+  throw wire::ProtocolError("unknown message from the harness");
 }
 
 }  // namespace
 
-Harness::Harness(const std::vector<std::string>& command) {
+WorkerMaker::WorkerMaker(const std::vector<std::string>& harness_command) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw OsError("create the harness's socket");
@@ -76,11 +75,12 @@ Harness::Harness(const std::vector<std::string>& command) {
   const os::UniqueFd far_end(ends[1]);
   pid_ = ::fork();
   if (pid_ < 0) throw OsError("fork the harness");
-  if (pid_ == 0) become_harness(command, far_end.get());
+  if (pid_ == 0) become_harness(harness_command, far_end.get());
 }
 
-Worker Harness::prepare() {
-  // A script of the same user may have stopped the harness; it may always go on when nothing runs.
+Worker WorkerMaker::prepare() {
+  // A script of the same user may have stopped the harness. SIGCONT is harmless while no script
+  // runs.
   if (pid_ > 0) ::kill(pid_, SIGCONT);
   Worker::FarEnds far_ends;
   Worker worker = Worker::create(far_ends);
@@ -88,20 +88,20 @@ Worker Harness::prepare() {
                                far_ends.emit_write.get(), far_ends.run_read.get()};
 
   const std::string text = R"({"type":"prepare","number":)" + std::to_string(++last_request_) + "}";
-  // One packet at a time is on the way, so it always fits.
+  // At most one packet is in flight, so it always fits.
   if (!os::send_packet(control_.get(), text, fds)) throw OsError("ask for a worker", EPIPE);
   return worker;
 }
 
-std::optional<HarnessMessage> Harness::receive() {
+std::optional<MakerMessage> WorkerMaker::receive() {
   static std::array<char, std::size_t{256} << 10> packet;
   const ssize_t size = ::recv(control_.get(), packet.data(), packet.size(), MSG_DONTWAIT);
   if (size <= 0) {
     if (size == 0) control_.reset();
     return std::nullopt;
   }
-  HarnessMessage message = decode({packet.data(), static_cast<std::size_t>(size)});
-  // A reset may have killed the process between two forks although its worker was there already.
+  MakerMessage message = decode({packet.data(), static_cast<std::size_t>(size)});
+  // A reset may have killed the process between two forks although its worker already existed.
   const auto* failed = std::get_if<PrepareFailed>(&message);
   if (failed != nullptr && failed->number != last_request_) return std::nullopt;
   return message;
