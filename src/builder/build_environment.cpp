@@ -79,7 +79,8 @@ Python current_python(const std::optional<Manifest>& manifest, const BuildPlan& 
 fs::path prepare_environments(const BuildOptions& options) {
   const fs::path environments = environments_of(options);
   os::make_trusted_directory(options.state_dir, 0755);
-  os::make_trusted_directory(environments, 0755);
+  // Tools and packages may be private; a sandbox is shown copies that it can read.
+  os::make_private_directory(environments);
   return environments;
 }
 

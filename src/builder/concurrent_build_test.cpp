@@ -200,7 +200,7 @@ TEST_CASE("a build that takes too long is killed, and the error has its log") {
   fixture.options.build.build_timeout = 3000ms;
   const BuildError error = fixture.failure();
   CHECK(std::string(error.what()) ==
-        "build the environment of sandbox \"box\": it took longer than 3 seconds");
+        "build the environment of blueprint \"box\": it took longer than 3 seconds");
   CHECK(fixture.left_over().empty());
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("B14: a package that does not exist is an error with pip's words, and 
   CHECK(
       std::string(error.what())
           .find(
-              "build the environment of sandbox \"box\": pip could not install its packages (exit "
+              "build the environment of blueprint \"box\": pip could not install its packages (exit "
               "code 1): No matching distribution found for no-such-package") == 0);
   CHECK_FALSE(fs::exists(fixture.place()));
   CHECK(fixture.left_over().empty());

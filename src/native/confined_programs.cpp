@@ -42,7 +42,7 @@ void show_network(LauncherWords& words, const Machine& machine) {
 ConfinedPrograms::ConfinedPrograms(const backend::Programs& programs, const ConfinedLimits& limits)
     : programs_(programs),
       limits_(limits),
-      filter_(seccomp::compile_filter(seccomp::sandbox_rules())) {
+      filter_(seccomp::compile_filter(seccomp::build_rules())) {
   try {
     groups_ = std::make_unique<CgroupTree>(own_cgroup_mounts());
     group_ = groups_->take(group_limits(limits));

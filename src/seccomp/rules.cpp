@@ -270,6 +270,15 @@ std::vector<Rule> sandbox_rules() {
   return rules;
 }
 
+std::vector<Rule> build_rules() {
+  std::vector<Rule> rules = sandbox_rules();
+  std::erase_if(rules, [](const Rule& rule) {
+    return rule.call == "socket" && rule.conditions == std::vector<Condition>{is(0, AF_UNIX)};
+  });
+  rules.push_back({"socket", Action::refuse, {is(0, AF_UNIX)}});
+  return rules;
+}
+
 std::vector<Rule> zygote_rules() {
   std::vector<Rule> rules = sandbox_rules();
   // Replaced below.

@@ -32,6 +32,10 @@ struct Rule {
 // Of one call the conditions do not overlap, so their order does not matter.
 std::vector<Rule> sandbox_rules();
 
+// Those of a build: without Unix sockets that have a name. With the host's network come its
+// abstract names, behind which an ordinary user's programs take the build for that user.
+std::vector<Rule> build_rules();
+
 // Those of a zygote, under which it loads tools and packages: what a sandbox may do, and the calls
 // by which the zygote isolates sandboxes later. A filter cannot be taken back.
 std::vector<Rule> zygote_rules();

@@ -14,8 +14,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <string>
 
 using namespace hearth;
@@ -191,6 +193,31 @@ TEST_CASE("a confined program has the host's network only where it was given to 
                              std::to_string(::ntohs(address.sin_port)) + "))";
   CHECK(confined.run(script, true).succeeded());
   CHECK_FALSE(confined.run(script, false).succeeded());
+}
+
+TEST_CASE("a confined program with the host's network reaches no Unix socket there") {
+  const Confined confined;
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = "hearth-test-" + std::to_string(::getpid());
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  REQUIRE(::bind(listener, reinterpret_cast<const sockaddr*>(&address), size) == 0);
+  REQUIRE(::listen(listener, 1) == 0);
+  const os::ProgramResult result = confined.run("name = '" + name + "'" + R"(
+import socket
+one, other = socket.socketpair()
+one.send(b"pair")
+print(other.recv(9))
+try:
+    socket.socket(socket.AF_UNIX).connect("\0" + name)
+    print("connected")
+except OSError as error: print(error.strerror)
+)",
+                                                true);
+  ::close(listener);
+  CHECK(result.output == "b'pair'\nOperation not permitted\n");
 }
 
 TEST_CASE("a compiler works in a confined program") {
