@@ -2,6 +2,7 @@
 
 #include "async/within.h"
 #include "base/error.h"
+#include "os/pairs.h"
 #include "tests/support/run_task.h"
 
 #include <doctest/doctest.h>
@@ -19,16 +20,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Pair {
-  Pair() {
-    std::array<int, 2> ends{};
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
-    ours.reset(ends[0]);
-    theirs.reset(ends[1]);
-  }
-  os::UniqueFd ours, theirs;
-};
-
 Task<> read_all(ByteStream& stream, std::string& into) {
   std::array<char, 1000> chunk{};
   while (const std::size_t size = co_await stream.read_some(chunk)) into.append(chunk.data(), size);
@@ -38,7 +29,7 @@ Task<> read_all(ByteStream& stream, std::string& into) {
 
 TEST_CASE("writing to a stream whose other side is gone throws and does not end the process") {
   asio::io_context loop;
-  Pair pair;
+  os::SocketPair pair = os::make_socket_pair(SOCK_STREAM);
   DescriptorStream stream(loop.get_executor(), std::move(pair.ours));
   pair.theirs.reset();
   int code = 0;
@@ -52,7 +43,7 @@ TEST_CASE("writing to a stream whose other side is gone throws and does not end 
 
 TEST_CASE("a write larger than the socket's buffer arrives whole") {
   asio::io_context loop;
-  Pair pair;
+  os::SocketPair pair = os::make_socket_pair(SOCK_STREAM);
   auto ours = std::make_unique<DescriptorStream>(loop.get_executor(), std::move(pair.ours));
   DescriptorStream theirs(loop.get_executor(), std::move(pair.theirs));
   const std::string sent(5'000'000, 'x');
@@ -69,9 +60,9 @@ TEST_CASE("a write larger than the socket's buffer arrives whole") {
   CHECK(received == sent);
 }
 
-TEST_CASE("a write that nobody reads can be cancelled") {
+TEST_CASE("a write that is not read can be cancelled") {
   asio::io_context loop;
-  Pair pair;
+  os::SocketPair pair = os::make_socket_pair(SOCK_STREAM);
   DescriptorStream stream(loop.get_executor(), std::move(pair.ours));
   const std::string endless(8'000'000, 'x');
   CHECK_THROWS_AS(test::run_task(loop, within(1ms, stream.write(endless))), DeadlineExceeded);

@@ -136,7 +136,7 @@ TEST_CASE("reports come to every caller, in order and before the result") {
   CHECK(seen == std::vector<std::string>{"one", "one", "two", "two"});
 }
 
-TEST_CASE("work that nobody waits for any more is stopped with its owner") {
+TEST_CASE("work that no caller waits for any more is stopped with its owner") {
   std::atomic<bool> ended = false;
   {
     Callers callers;

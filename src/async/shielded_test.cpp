@@ -66,7 +66,7 @@ TEST_CASE("shielded work comes to its end, and its task's cancellation is not fo
   CHECK_THROWS_AS(std::rethrow_exception(failure), boost::system::system_error);
 }
 
-TEST_CASE("shielded work that nobody cancels is like any other") {
+TEST_CASE("shielded work that is not cancelled is like any other") {
   Scene scene;
   asio::co_spawn(scene.loop, pass_and_go_on(scene), [](const std::exception_ptr&) {});
   scene.loop.poll();

@@ -1,18 +1,21 @@
 // base/joined.h: several words as one text.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace hearth {
 
-template <typename Words>
-std::string joined(const Words& words, std::string_view separator) {
+// `text_of` makes a text of each item.
+template <typename Items, typename TextOf = std::identity>
+std::string joined(const Items& items, std::string_view separator, TextOf text_of = {}) {
   std::string text;
   std::string_view between;
-  for (const auto& word : words) {
+  for (const auto& item : items) {
     text += between;
-    text += word;
+    text += std::invoke(text_of, item);
     between = separator;
   }
   return text;

@@ -39,20 +39,6 @@ spdlog::level::level_enum native(Level level) {
   return spdlog::level::err;
 }
 
-std::string_view name_of(Level level) {
-  switch (level) {
-    case Level::debug:
-      return "debug";
-    case Level::info:
-      return "info";
-    case Level::warning:
-      return "warning";
-    case Level::error:
-      return "error";
-  }
-  return "error";
-}
-
 // A value with a blank, a quote or a control character is quoted, so that a line stays one line and
 // fields stay apart.
 void append_text_value(std::string& out, std::string_view value) {
@@ -66,7 +52,7 @@ void append_text_value(std::string& out, std::string_view value) {
 }
 
 std::string render_text(Level level, std::string_view message, Fields fields) {
-  std::string line = fmt::format("{:<7} {}", name_of(level), message);
+  std::string line = fmt::format("{:<7} {}", enum_name(level), message);
   for (const Field& field : fields) {
     line += ' ';
     line += field.key;
@@ -77,7 +63,7 @@ std::string render_text(Level level, std::string_view message, Fields fields) {
 }
 
 std::string render_json(Level level, std::string_view message, Fields fields) {
-  std::string line = fmt::format(R"("level":"{}","message":)", name_of(level));
+  std::string line = fmt::format(R"("level":"{}","message":)", enum_name(level));
   append_json_string(line, message);
   for (const Field& field : fields) {
     line += ',';

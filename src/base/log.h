@@ -2,6 +2,8 @@
 // JSON object a line for machines. Never given a secret's value or a script's text.
 #pragma once
 
+#include "base/enum_names.h"
+
 #include <fmt/format.h>
 
 #include <initializer_list>
@@ -11,7 +13,17 @@
 namespace hearth::log {
 
 enum class Level { debug, info, warning, error };
+constexpr auto names_of(Level /*type*/) {
+  return enum_names<Level>({{Level::debug, "debug"},
+                            {Level::info, "info"},
+                            {Level::warning, "warning"},
+                            {Level::error, "error"}});
+}
+
 enum class Format { text, json };
+constexpr auto names_of(Format /*type*/) {
+  return enum_names<Format>({{Format::text, "text"}, {Format::json, "json"}});
+}
 
 struct Field {
   template <typename T>

@@ -1,4 +1,4 @@
-// base/nearest.h: the name somebody probably meant when they wrote one that does not exist.
+// base/nearest.h: the name that was probably meant by one that does not exist.
 #pragma once
 
 #include <optional>

@@ -1,20 +1,13 @@
 #include "blueprint/decode.h"
 
+#include "base/joined.h"
+
 #include <algorithm>
 
 namespace hearth::blueprint {
 namespace {
 
 namespace json = boost::json;
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (std::size_t index = 0; index < words.size(); ++index) {
-    if (index > 0) text += ", ";
-    text += words[index];
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -90,8 +83,8 @@ void Decoder::note_unknown_keys(const json::object& object, const Path& path,
 
 void Decoder::note_choice(const Path& path, const std::string& text,
                           const std::vector<std::string>& known) {
-  note(path,
-       "must be one of " + joined(known) + ", is " + in_quotes(text) + suggestion(text, known));
+  note(path, "must be one of " + joined(known, ", ") + ", is " + in_quotes(text) +
+                 suggestion(text, known));
 }
 
 }  // namespace hearth::blueprint

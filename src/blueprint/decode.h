@@ -66,21 +66,17 @@ class Decoder {
       read(member.value(), path.member(member.key()), out[std::string(member.key())]);
   }
 
-  template <typename Enum>
-    requires std::is_enum_v<Enum>
+  template <NamedEnum Enum>
   void read(const boost::json::value& value, const Path& path, Enum& out) {
     std::string text;
     if (!value.is_string()) return note_kind(value, path, "a string");
     read(value, path, text);
-    std::vector<std::string> known;
-    for (const auto& [name, candidate] : EnumNames<Enum>::all) {
-      if (text == name) {
-        out = candidate;
-        return;
-      }
-      known.emplace_back(name);
+    if (const std::optional<Enum> named = enum_value<Enum>(text)) {
+      out = *named;
+      return;
     }
-    note_choice(path, text, known);
+    const auto names = names_of(Enum{});
+    note_choice(path, text, std::vector<std::string>(names.begin(), names.end()));
   }
 
   template <DecodesItself T>

@@ -19,10 +19,9 @@ inline boost::json::value encode(const std::string& value) {
   return boost::json::value(boost::json::string(value));
 }
 
-template <typename Enum>
-  requires std::is_enum_v<Enum>
+template <NamedEnum Enum>
 boost::json::value encode(Enum value) {
-  return boost::json::value(boost::json::string(name_of(value)));
+  return boost::json::value(boost::json::string(enum_name(value)));
 }
 
 template <Described T>

@@ -5,11 +5,9 @@
 #include "blueprint/sandbox_config.h"
 #include "blueprint/tool_config.h"
 
-#include <array>
 #include <concepts>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 namespace hearth::blueprint {
 
@@ -70,23 +68,5 @@ template <typename T>
 concept Described = std::is_class_v<T> && requires(T& described) {
   for_each_field(described, [](std::string_view, auto&) {});
 };
-
-// The names of an enum's values; specialised for every enum that stands in a file.
-template <typename Enum>
-struct EnumNames;
-
-template <>
-struct EnumNames<ExecutionMode> {
-  static constexpr std::array<std::pair<std::string_view, ExecutionMode>, 2> all = {
-      {{"plan", ExecutionMode::plan}, {"interactive", ExecutionMode::interactive}}};
-};
-
-template <typename Enum>
-std::string_view name_of(Enum value) {
-  for (const auto& [name, candidate] : EnumNames<Enum>::all) {
-    if (candidate == value) return name;
-  }
-  return {};
-}
 
 }  // namespace hearth::blueprint

@@ -10,7 +10,7 @@
 namespace hearth::blueprint {
 namespace {
 
-// Each parenthesis is a stack frame of ours; nobody nests conditions that deep.
+// Each parenthesis costs a stack frame; real conditions are not nested that deep.
 constexpr int deepest_nesting = 16;
 
 constexpr std::array<std::string_view, 12> variables = {"python_version",

@@ -1,6 +1,7 @@
+#include "blueprint/network_policy.h"
+
 #include "blueprint/checks.h"
 #include "blueprint/host_pattern.h"
-#include "blueprint/sandbox_config.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,5 +1,6 @@
 #include "blueprint/problem.h"
 
+#include "base/joined.h"
 #include "base/json_escape.h"
 
 #include <algorithm>
@@ -11,13 +12,8 @@ namespace {
 constexpr std::size_t longest_quoted_value = 80;
 
 std::string summary_of(std::string_view subject, const Problems& problems) {
-  std::string text(subject);
-  text += " is not valid: ";
-  for (std::size_t index = 0; index < problems.size(); ++index) {
-    if (index > 0) text += "; ";
-    text += to_string(problems[index]);
-  }
-  return text;
+  return std::string(subject) + " is not valid: " +
+         joined(problems, "; ", [](const Problem& problem) { return to_string(problem); });
 }
 
 bool is_bare_key(std::string_view key) {

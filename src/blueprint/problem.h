@@ -1,5 +1,5 @@
-// blueprint/problem.h: what is wrong with a configuration: where and why. All of it is collected
-// before anybody is told, so that an operator mends a file once.
+// blueprint/problem.h: what is wrong with a configuration: where and why. All problems are reported
+// together, so that an operator fixes a file once.
 #pragma once
 
 #include "base/error.h"

@@ -1,5 +1,6 @@
+#include "blueprint/resource_limits.h"
+
 #include "blueprint/checks.h"
-#include "blueprint/sandbox_config.h"
 
 #include <fmt/format.h>
 

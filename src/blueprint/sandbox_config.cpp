@@ -28,7 +28,7 @@ int take_number(Cursor& cursor) {
   return number;
 }
 
-// A version that does not exist yet is well-formed: whoever builds the environment reports it.
+// A version that does not exist yet is well-formed: the builder reports it.
 void check_python_version(Problems& problems, const std::string& version) {
   Cursor cursor(version);
   const int major = take_number(cursor);
@@ -122,10 +122,6 @@ SandboxConfig with_tool_dependencies(const SandboxConfig& config,
     extended.dependencies.push_back(package);
   }
   return extended;
-}
-
-std::string base_image(const SandboxConfig& config) {
-  return "python:" + config.python_version + "-slim";
 }
 
 }  // namespace hearth::blueprint

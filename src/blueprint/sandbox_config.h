@@ -1,14 +1,15 @@
-// blueprint/sandbox_config.h: what a kind of sandbox looks like, as plain data. Says what is
-// wanted, never how an engine or a kernel is told: no daemon is needed to make, check or store one.
+// blueprint/sandbox_config.h: what a kind of sandbox looks like, as plain data that can be made,
+// checked and stored without a backend.
 #pragma once
 
+#include "base/enum_names.h"
+#include "blueprint/network_policy.h"
 #include "blueprint/problem.h"
+#include "blueprint/resource_limits.h"
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace hearth::blueprint {
@@ -17,24 +18,10 @@ enum class ExecutionMode {
   plan,         // a whole script, then its final result
   interactive,  // step by step; variables stay for the next step
 };
-
-struct ResourceLimits {
-  double cpu_quota = 0.5;  // cores
-  std::int64_t memory_mb = 256;
-  std::int64_t memory_swap_mb = -1;  // memory and swap together; -1: unlimited, 0: no swap at all
-  std::int64_t pids_limit = 64;      // processes and threads
-  std::int64_t execution_timeout_sec = 30;  // wall clock
-  std::int64_t max_output_bytes = 1'048'576;
-  std::int64_t disk_read_mb_per_sec = 0;  // from each disk of the host; 0: unlimited
-  bool operator==(const ResourceLimits&) const = default;
-};
-
-struct NetworkPolicy {
-  std::vector<std::string> allowed_hosts{};  // host_pattern.h says what is allowed
-  std::map<std::string, std::vector<std::int64_t>> allowed_ports{};  // by allowed host
-  std::int64_t default_port = 443;  // for hosts without an entry in allowed_ports
-  bool operator==(const NetworkPolicy&) const = default;
-};
+constexpr auto names_of(ExecutionMode /*type*/) {
+  return enum_names<ExecutionMode>(
+      {{ExecutionMode::plan, "plan"}, {ExecutionMode::interactive, "interactive"}});
+}
 
 struct FileResource {
   std::string host_path{};       // as this process sees it
@@ -67,36 +54,23 @@ struct SandboxConfig {
   bool operator==(const SandboxConfig&) const = default;
 };
 
-Problems problems_of(const ResourceLimits& limits);
-Problems problems_of(const NetworkPolicy& policy);
 Problems problems_of(const FileResource& resource);
 Problems problems_of(const SandboxConfig& config);
 
-// The same in its one spelling (hosts in lower case without a final dot, paths without doubled or
-// final slashes), or ConfigError with every problem.
-ResourceLimits validated(ResourceLimits limits);
-NetworkPolicy validated(const NetworkPolicy& policy);
+// The same in canonical spelling (paths without doubled or final slashes). Throws ConfigError with
+// every problem.
 FileResource validated(FileResource resource);
 SandboxConfig validated(SandboxConfig config);
 
-// No host is allowed: such a sandbox has no network interface but its loopback, and no proxy.
-bool is_isolated(const NetworkPolicy& policy);
 bool is_isolated(const SandboxConfig& config);
-
-// `host:port,host:port`, sorted by host, then port; what a proxy is told to let through. Throws
-// ConfigError on a policy that is not valid.
-std::string allowlist_env(const NetworkPolicy& policy);
 
 // The source is `resolved_host_path` (from a pool's prefix map) if there is one, else
 // docker_host_path, else host_path.
 Mount mount_of(const FileResource& resource,
                const std::optional<std::string>& resolved_host_path = std::nullopt);
 
-// A copy that also asks for `packages`; one that is there already is not repeated.
+// A copy that also requires `packages`, without repeating a requirement.
 SandboxConfig with_tool_dependencies(const SandboxConfig& config,
                                      const std::vector<std::string>& packages);
-
-// `python:<version>-slim`
-std::string base_image(const SandboxConfig& config);
 
 }  // namespace hearth::blueprint

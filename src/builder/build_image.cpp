@@ -70,7 +70,7 @@ class ImageBuild {
     const docker::EngineAnswer found =
         co_await client_.call({.path = "/images/" + image_.tag + "/json", .accepted = {404}});
     const json::object* volumes = docker::at(found.body, {"Config", "Volumes"}).if_object();
-    // The engine would mount a place on its disk there, without limits, and nobody would wipe it.
+    // The engine would mount a directory of its disk there, without limits and without clean-up.
     if (volumes != nullptr && !volumes->empty())
       fail("its base image declares the volume " + std::string(volumes->begin()->key()) +
            ", which would be writable; use one without");

@@ -40,30 +40,4 @@ Verdict verdict_of(const TurnFacts& facts) {
   return facts.memory_limit_hit ? Verdict::memory_limit : Verdict::lost;
 }
 
-std::string_view name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::ok:
-      return "ok";
-    case Verdict::error:
-      return "error";
-    case Verdict::timeout:
-      return "timeout";
-    case Verdict::memory_limit:
-      return "memory_limit";
-    case Verdict::output_limit:
-      return "output_limit";
-    case Verdict::exited:
-      return "exited";
-    case Verdict::crashed:
-      return "crashed";
-    case Verdict::missing_secret:
-      return "missing_secret";
-    case Verdict::cancelled:
-      return "cancelled";
-    case Verdict::lost:
-      return "lost";
-  }
-  return "lost";
-}
-
 }  // namespace hearth::execution

@@ -1,6 +1,7 @@
 // execution/verdict.h: how a turn ended, decided from facts alone.
 #pragma once
 
+#include "base/enum_names.h"
 #include "wire/messages.h"
 
 #include <optional>
@@ -20,8 +21,19 @@ enum class Verdict {
   cancelled,
   lost,  // the sandbox vanished, or broke the protocol
 };
-
-std::string_view name_of(Verdict verdict);
+constexpr auto names_of(Verdict /*type*/) {
+  return enum_names<Verdict>({{Verdict::ok, "ok"},
+                              {Verdict::error, "error"},
+                              {Verdict::timeout, "timeout"},
+                              {Verdict::memory_limit, "memory_limit"},
+                              {Verdict::output_limit, "output_limit"},
+                              {Verdict::exited, "exited"},
+                              {Verdict::crashed, "crashed"},
+                              {Verdict::missing_secret, "missing_secret"},
+                              {Verdict::cancelled, "cancelled"},
+                              {Verdict::lost, "lost"}});
+}
+constexpr std::string_view name_of(Verdict verdict) { return enum_name(verdict); }
 
 // What is known when a turn is over. The sandbox's own word comes last: the clock and the counters
 // outside cannot be talked to by a script.

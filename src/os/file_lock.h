@@ -1,5 +1,5 @@
-// os/file_lock.h: a lock on a file, between processes and between threads. The kernel
-// gives it back when its holder dies, so whether somebody holds it is a fact and not an age.
+// os/file_lock.h: a lock on a file, between processes and between threads. The kernel releases it
+// when its holder exits, so a lock that is held proves that its holder lives.
 #pragma once
 
 #include "os/unique_fd.h"
@@ -14,13 +14,13 @@ class FileLock {
  public:
   enum class Kind {
     exclusive,
-    shared,  // with others who take it this way
+    shared,  // with other holders that take it this way
   };
 
-  // Creates the file where there is none; it stays, since removing what others may be waiting for
-  // would let two hold "the" lock. OsError when it cannot be opened or the file system has no
-  // locks; UntrustedPath when another user could exchange it or owns it. Its mode becomes 0600. A
-  // file that had another mode may be open elsewhere: keep locks in a private directory.
+  // Creates the file if there is none. The file stays: others may wait for it, and after a removal
+  // two could hold "the" lock. Throws OsError if it cannot be opened or the file system has no
+  // locks. Throws UntrustedPath if another user owns it or could exchange it. Its mode becomes
+  // 0600. A file that had another mode may be open elsewhere: keep locks in a private directory.
   static std::optional<FileLock> try_acquire(const std::filesystem::path& path,
                                              Kind kind = Kind::exclusive);
   // Waits, looking twenty times a second: flock itself could not be told to give up. Nothing when

@@ -3,7 +3,7 @@
 
 namespace hearth::os {
 
-// Engines leave a file for those who ask.
+// Both engines leave a file that says so.
 bool runs_in_container();
 
 }  // namespace hearth::os

@@ -1,6 +1,7 @@
 #include "os/packet.h"
 
 #include "base/error.h"
+#include "os/pairs.h"
 
 #include <doctest/doctest.h>
 
@@ -15,12 +16,8 @@ using namespace hearth;
 namespace {
 
 struct Pair {
-  Pair() {
-    std::array<int, 2> ends{};
-    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
-    here.reset(ends[0]);
-    there.reset(ends[1]);
-  }
+  Pair() : Pair(os::make_socket_pair(SOCK_SEQPACKET)) {}
+  explicit Pair(os::SocketPair ends) : here(std::move(ends.ours)), there(std::move(ends.theirs)) {}
   os::UniqueFd here;
   os::UniqueFd there;
   std::array<char, 64> buffer{};
@@ -30,10 +27,7 @@ struct Pair {
 
 TEST_CASE("a packet arrives whole, with its descriptors, which are closed on exec") {
   Pair pair;
-  std::array<int, 2> pipe{};
-  REQUIRE(::pipe2(pipe.data(), O_CLOEXEC) == 0);
-  os::UniqueFd read_end(pipe[0]);
-  os::UniqueFd write_end(pipe[1]);
+  auto [read_end, write_end] = os::make_pipe();
   CHECK(os::send_packet(pair.here.get(), "two", std::array{read_end.get(), write_end.get()}));
   CHECK(os::send_packet(pair.here.get(), "none"));
   const auto two = os::receive_packet(pair.there.get(), pair.buffer);

@@ -1,13 +1,13 @@
 #include "os/run_program.h"
 
 #include "base/error.h"
+#include "os/pairs.h"
 #include "os/spawned_program.h"
 #include "os/unique_fd.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -18,25 +18,6 @@ namespace hearth::os {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct Pipe {
-  UniqueFd read_end;
-  UniqueFd write_end;
-};
-
-Pipe make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw OsError("pipe2");
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-// The child's input. A socket, because writing to one can be told not to raise SIGPIPE.
-Pipe make_input() {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    throw OsError("socketpair");
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 // Readable once the token was asked to stop.
 class StopEvent {
@@ -152,17 +133,18 @@ class Conversation {
 }  // namespace
 
 ProgramResult run_program(const ProgramRequest& request) {
-  Pipe input = make_input();
+  // A socket, because writing to one can be told not to raise SIGPIPE.
+  SocketPair input = make_socket_pair(SOCK_STREAM);
   Pipe output = make_pipe();
   Pipe errors = make_pipe();
   const auto deadline = Clock::now() + request.timeout;
   const int errors_of_child =
       request.errors_to_output ? output.write_end.get() : errors.write_end.get();
-  SpawnedProgram program(request, {input.read_end.get(), output.write_end.get(), errors_of_child});
-  for (UniqueFd* childs : {&input.read_end, &output.write_end, &errors.write_end}) childs->reset();
+  SpawnedProgram program(request, {input.theirs.get(), output.write_end.get(), errors_of_child});
+  for (UniqueFd* childs : {&input.theirs, &output.write_end, &errors.write_end}) childs->reset();
 
   ProgramResult result;
-  Conversation conversation(request, result, std::move(input.write_end), std::move(output.read_end),
+  Conversation conversation(request, result, std::move(input.ours), std::move(output.read_end),
                             std::move(errors.read_end));
   conversation.run(program, deadline);
   // Not reaped yet, so the group is still its own. What it left there would die with us only.

@@ -1,5 +1,5 @@
-// os/run_program.h: runs a program to its end with bytes in and bytes out. No shell, no terminal;
-// blocks its caller, so the daemon uses it from the worker pool. Not for what nobody trusts.
+// os/run_program.h: runs a trusted program to its end with bytes in and bytes out. No shell, no
+// terminal. Blocks its caller: coroutines call it through on_thread (async/blocking.h).
 #pragma once
 
 #include <chrono>

@@ -2,7 +2,7 @@
 
 #include "backend/mount_check.h"
 #include "base/log.h"
-#include "native/cgroup.h"
+#include "native/cgroup_mounts.h"
 #include "native/group_access.h"
 
 #include <boost/asio/this_coro.hpp>

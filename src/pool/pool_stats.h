@@ -1,6 +1,7 @@
 // pool/pool_stats.h: what a pool has, and what it has done so far.
 #pragma once
 
+#include "base/enum_names.h"
 #include "pool/latency_histogram.h"
 
 #include <array>
@@ -18,8 +19,13 @@ enum class CheckoutKind {
   overflow,  // one was made for it
   blocked,   // it had to wait until another was given back
 };
-inline constexpr std::size_t checkout_kinds = 3;
-std::string_view name_of(CheckoutKind path);
+inline constexpr std::size_t checkout_kinds = enumerator_count<CheckoutKind>();
+constexpr auto names_of(CheckoutKind /*type*/) {
+  return enum_names<CheckoutKind>({{CheckoutKind::warm, "warm"},
+                                   {CheckoutKind::overflow, "overflow"},
+                                   {CheckoutKind::blocked, "blocked"}});
+}
+constexpr std::string_view name_of(CheckoutKind kind) { return enum_name(kind); }
 
 // Why a sandbox was not used any longer.
 enum class Retirement {
@@ -31,11 +37,21 @@ enum class Retirement {
   probe_failed,  // idle for long and not what it was
   lost,          // its stream broke or made no sense, or a turn left it unusable
   crashed,       // it ended by itself
-  unbound,       // a lease's files or limits could not be set
   shutdown,
 };
-inline constexpr std::size_t retirements = 10;
-std::string_view name_of(Retirement reason);
+inline constexpr std::size_t retirements = enumerator_count<Retirement>();
+constexpr auto names_of(Retirement /*type*/) {
+  return enum_names<Retirement>({{Retirement::used_up, "used_up"},
+                                 {Retirement::surplus, "surplus"},
+                                 {Retirement::aged, "aged"},
+                                 {Retirement::other_owner, "other_owner"},
+                                 {Retirement::reset_failed, "reset_failed"},
+                                 {Retirement::probe_failed, "probe_failed"},
+                                 {Retirement::lost, "lost"},
+                                 {Retirement::crashed, "crashed"},
+                                 {Retirement::shutdown, "shutdown"}});
+}
+constexpr std::string_view name_of(Retirement reason) { return enum_name(reason); }
 
 struct FleetStats {
   std::size_t capacity = 0;

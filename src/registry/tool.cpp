@@ -1,5 +1,6 @@
 #include "registry/tool.h"
 
+#include "base/joined.h"
 #include "blueprint/problem.h"
 #include "os/trusted_path.h"
 
@@ -10,13 +11,8 @@
 namespace hearth::registry {
 namespace {
 
-std::string joined(const std::vector<ToolProblem>& problems) {
-  std::string text;
-  for (const ToolProblem& problem : problems) {
-    if (!text.empty()) text += "; ";
-    text += to_string(problem);
-  }
-  return text;
+std::string in_words(const std::vector<ToolProblem>& problems) {
+  return joined(problems, "; ", [](const ToolProblem& problem) { return to_string(problem); });
 }
 
 }  // namespace
@@ -34,6 +30,6 @@ std::string to_string(const ToolProblem& problem) {
 }
 
 ToolError::ToolError(std::vector<ToolProblem> found)
-    : Error(joined(found)), problems(std::move(found)) {}
+    : Error(in_words(found)), problems(std::move(found)) {}
 
 }  // namespace hearth::registry

@@ -1,11 +1,13 @@
 #include "registry/tool_registry.h"
 
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "blueprint/requirement.h"
 #include "registry/compile_check.h"
 #include "registry/digest.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 #include <utility>
 
@@ -18,11 +20,8 @@ constexpr std::size_t most_names_in_message = 20;
 
 std::string known_blueprints(const std::vector<std::string>& known) {
   if (known.empty()) return "no blueprint is registered";
-  std::string text = "registered are ";
-  for (std::size_t index = 0; index < std::min(known.size(), most_names_in_message); ++index) {
-    if (index > 0) text += ", ";
-    text += known[index];
-  }
+  const std::span shown(known.data(), std::min(known.size(), most_names_in_message));
+  std::string text = "registered are " + joined(shown, ", ");
   if (known.size() > most_names_in_message)
     text += " and " + std::to_string(known.size() - most_names_in_message) + " more";
   return text;
@@ -145,10 +144,11 @@ std::vector<const Tool*> ToolRegistry::tools_of(std::string_view blueprint) cons
 }
 
 std::vector<std::string> ToolRegistry::packages_of(std::string_view blueprint) const {
-  std::vector<std::string> packages = entry(blueprint).config.dependencies;
+  std::vector<std::string> packages;
   for (const Tool* tool : tools_of(blueprint))
     packages.insert(packages.end(), tool->config.packages.begin(), tool->config.packages.end());
-  return blueprint::canonical_requirements(packages);
+  return blueprint::canonical_requirements(
+      blueprint::with_tool_dependencies(entry(blueprint).config, packages).dependencies);
 }
 
 std::string ToolRegistry::blueprint_checksum(std::string_view name) const {

@@ -2,6 +2,7 @@
 // test holds the two together.
 #pragma once
 
+#include "base/enum_names.h"
 #include "base/log.h"
 #include "blueprint/decode.h"
 #include "blueprint/fields.h"
@@ -31,6 +32,9 @@ struct StateSettings {
 };
 
 enum class Backend { native, docker };
+constexpr auto names_of(Backend /*type*/) {
+  return enum_names<Backend>({{Backend::native, "native"}, {Backend::docker, "docker"}});
+}
 
 struct PoolSettings {
   Backend backend = Backend::native;  // what makes the sandboxes
@@ -50,6 +54,9 @@ struct BuilderSettings {
 };
 
 enum class Zygote { shared, per_sandbox };
+constexpr auto names_of(Zygote /*type*/) {
+  return enum_names<Zygote>({{Zygote::shared, "shared"}, {Zygote::per_sandbox, "per_sandbox"}});
+}
 
 struct NativeSettings {
   bool allow_degraded = false;     // start sandboxes although the kernel lacks a protection

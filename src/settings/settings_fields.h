@@ -3,9 +3,7 @@
 
 #include "settings/settings.h"
 
-#include <array>
 #include <string_view>
-#include <utility>
 
 namespace hearth::settings {
 
@@ -100,30 +98,3 @@ void for_each_field(Self& settings, Visit&& visit) {
 }
 
 }  // namespace hearth::settings
-
-template <>
-struct hearth::blueprint::EnumNames<hearth::log::Level> {
-  static constexpr std::array<std::pair<std::string_view, log::Level>, 4> all = {
-      {{"debug", log::Level::debug},
-       {"info", log::Level::info},
-       {"warning", log::Level::warning},
-       {"error", log::Level::error}}};
-};
-
-template <>
-struct hearth::blueprint::EnumNames<hearth::settings::Backend> {
-  static constexpr std::array<std::pair<std::string_view, settings::Backend>, 2> all = {
-      {{"native", settings::Backend::native}, {"docker", settings::Backend::docker}}};
-};
-
-template <>
-struct hearth::blueprint::EnumNames<hearth::settings::Zygote> {
-  static constexpr std::array<std::pair<std::string_view, settings::Zygote>, 2> all = {
-      {{"shared", settings::Zygote::shared}, {"per_sandbox", settings::Zygote::per_sandbox}}};
-};
-
-template <>
-struct hearth::blueprint::EnumNames<hearth::log::Format> {
-  static constexpr std::array<std::pair<std::string_view, log::Format>, 2> all = {
-      {{"text", log::Format::text}, {"json", log::Format::json}}};
-};

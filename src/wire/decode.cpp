@@ -11,18 +11,11 @@
 namespace hearth::wire {
 namespace {
 
-Mode mode_named(std::string_view name) {
-  for (const Mode mode : {Mode::plan, Mode::interactive})
-    if (name == name_of(mode)) return mode;
-  throw ProtocolError("unknown mode \"" + std::string(name) + '"');
-}
-
-Ending ending_named(std::string_view name) {
-  for (const Ending ending : {Ending::completed, Ending::failed, Ending::timed_out,
-                              Ending::output_limit, Ending::cancelled, Ending::exited,
-                              Ending::signalled, Ending::missing_secret, Ending::refused})
-    if (name == name_of(ending)) return ending;
-  throw ProtocolError("unknown ending \"" + std::string(name) + '"');
+// `kind` as in "mode", for the message.
+template <NamedEnum Enum>
+Enum value_named(std::string_view kind, std::string_view name) {
+  if (const std::optional<Enum> value = enum_value<Enum>(name)) return *value;
+  throw ProtocolError("unknown " + std::string(kind) + " \"" + std::string(name) + '"');
 }
 
 std::string log_level(std::string name) {
@@ -59,7 +52,7 @@ RunRequest run_request(MemberReader& members) {
   // The upper bound keeps every deadline computable; a year is for ever.
   if (request.timeout_seconds <= 0 || request.timeout_seconds > 31'536'000)
     throw ProtocolError("\"timeout\" must be more than 0 and at most 31536000 seconds");
-  request.mode = mode_named(members.string("mode"));
+  request.mode = value_named<Mode>("mode", members.string("mode"));
   request.env = environment(members.json("env", JsonKind::object));
   request.secrets = parse_string_array(members.json("secrets", JsonKind::array));
   request.max_output_bytes = members.count("max_output_bytes");
@@ -83,7 +76,7 @@ WriteFileRequest write_file_request(MemberReader& members) {
 
 ScriptDone script_done(MemberReader& members) {
   ScriptDone done;
-  done.ending = ending_named(members.string("ending"));
+  done.ending = value_named<Ending>("ending", members.string("ending"));
   done.started = members.boolean("started");
   done.exit_code = members.optional_integer("exit_code");
   done.signal = members.optional_integer("signal");

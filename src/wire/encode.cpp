@@ -70,7 +70,7 @@ struct BodyWriter {
     append_member(out, "traceback", event.traceback);
   }
   void operator()(const ScriptDone& event) const {
-    append_member(out, "ending", name_of(event.ending));
+    append_member(out, "ending", enum_name(event.ending));
     append_member(out, "started", event.started);
     if (event.exit_code) append_number(out, "exit_code", *event.exit_code);
     if (event.signal) append_number(out, "signal", *event.signal);
@@ -119,13 +119,13 @@ struct RequestWriter {
   std::string& out;
 
   void operator()(const RunRequest& request) const {
-    // JSON has no infinity; whoever asks for one has a bug.
+    // JSON has no infinity; a caller that asks for it has a bug.
     assert(std::isfinite(request.timeout_seconds));
     out += R"({"type":"run")";
     append_member(out, "execution_id", request.execution_id);
     append_member(out, "script", request.script);
     append_number(out, "timeout", request.timeout_seconds);
-    append_member(out, "mode", name_of(request.mode));
+    append_member(out, "mode", enum_name(request.mode));
     append_key(out, "env");
     append_env(out, request.env);
     append_names(out, "secrets", request.secrets);
@@ -176,7 +176,7 @@ std::string encode(const Request& request) {
 std::string encode_for_worker(const RunRequest& request, std::string_view mark) {
   std::string env;
   if (!request.env.empty()) append_env(env, request.env);
-  std::string frame(name_of(request.mode));
+  std::string frame(enum_name(request.mode));
   frame += ' ';
   append_digits(frame, request.timeout_seconds);
   frame += ' ';

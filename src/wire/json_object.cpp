@@ -204,8 +204,4 @@ std::vector<std::string> parse_string_array(std::string_view text) {
   return strings;
 }
 
-std::string canonical_json(std::string_view text) {
-  return std::move(parse(text, 0, any_number).members.front().text);
-}
-
 }  // namespace hearth::wire

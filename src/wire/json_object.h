@@ -33,7 +33,4 @@ std::vector<JsonMember> parse_object(std::string_view text,
 // The elements of an array of strings; ProtocolError for anything else.
 std::vector<std::string> parse_string_array(std::string_view text);
 
-// `text` as canonical JSON, or ProtocolError. For payloads that only pass through.
-std::string canonical_json(std::string_view text);
-
 }  // namespace hearth::wire

@@ -2,32 +2,6 @@
 
 namespace hearth::wire {
 
-std::string_view name_of(Ending ending) {
-  switch (ending) {
-    case Ending::completed:
-      return "completed";
-    case Ending::failed:
-      return "failed";
-    case Ending::timed_out:
-      return "timed_out";
-    case Ending::output_limit:
-      return "output_limit";
-    case Ending::cancelled:
-      return "cancelled";
-    case Ending::exited:
-      return "exited";
-    case Ending::signalled:
-      return "signalled";
-    case Ending::missing_secret:
-      return "missing_secret";
-    case Ending::refused:
-      return "refused";
-  }
-  return "refused";
-}
-
-std::string_view name_of(Mode mode) { return mode == Mode::plan ? "plan" : "interactive"; }
-
 namespace {
 
 struct TypeName {

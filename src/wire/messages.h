@@ -2,6 +2,8 @@
 // in words; a test holds the two together.
 #pragma once
 
+#include "base/enum_names.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,6 +17,9 @@ namespace hearth::wire {
 // ---- host to sandbox ----
 
 enum class Mode { plan, interactive };
+constexpr auto names_of(Mode /*type*/) {
+  return enum_names<Mode>({{Mode::plan, "plan"}, {Mode::interactive, "interactive"}});
+}
 
 struct RunRequest {
   std::string execution_id;
@@ -97,7 +102,7 @@ struct FinalResult {
   bool operator==(const FinalResult&) const = default;
 };
 
-// The name of an error that says which signal ended the script's process. The host, who may know
+// The name of an error that says which signal ended the script's process. The host, which may know
 // why, says MemoryLimit instead.
 inline constexpr const char* process_killed = "ProcessKilled";
 
@@ -120,6 +125,17 @@ enum class Ending {
   missing_secret,  // not run
   refused,         // not run: nothing in the sandbox could run it
 };
+constexpr auto names_of(Ending /*type*/) {
+  return enum_names<Ending>({{Ending::completed, "completed"},
+                             {Ending::failed, "failed"},
+                             {Ending::timed_out, "timed_out"},
+                             {Ending::output_limit, "output_limit"},
+                             {Ending::cancelled, "cancelled"},
+                             {Ending::exited, "exited"},
+                             {Ending::signalled, "signalled"},
+                             {Ending::missing_secret, "missing_secret"},
+                             {Ending::refused, "refused"}});
+}
 
 struct Usage {
   double wall_seconds = 0;
@@ -167,8 +183,6 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
-std::string_view name_of(Ending ending);
-std::string_view name_of(Mode mode);
 std::string_view type_of(const EventBody& body);
 
 }  // namespace hearth::wire

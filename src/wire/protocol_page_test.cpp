@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+using namespace hearth;
 using namespace hearth::wire;
 
 namespace {
@@ -53,7 +54,7 @@ TEST_CASE("H26: every event on the protocol's page is one, and no type is left o
     CHECK(encode(event) == line + "\n");
     types.insert(event.body.index());
     if (const auto* done = std::get_if<ScriptDone>(&event.body))
-      endings.emplace(name_of(done->ending));
+      endings.emplace(enum_name(done->ending));
   }
   CHECK(types.size() == std::variant_size_v<EventBody>);
   CHECK(endings.size() == 9);

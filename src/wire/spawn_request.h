@@ -1,5 +1,6 @@
-// wire/spawn_request.h: what the host asks of a zygote and what it answers, as they lie in memory:
-// both are programs of one build on one machine, and a zygote must not touch memory to read them.
+// wire/spawn_request.h: what the host asks of a zygote and what it answers, as bytes of these
+// structs. Both are programs of one build on one machine, and a zygote must not allocate to read
+// them.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,14 @@ namespace hearth::wire {
 
 // What a request asks for, and the descriptors that come with it:
 enum class SpawnKind : std::uint64_t {
-  // Its stream, init's socket to whoever makes its workers, perhaps a network namespace that
-  // another sandbox of this zygote had, what it joins its cgroups by.
+  // A new sandbox: its stream, init's socket for worker requests, perhaps a network namespace to
+  // reuse, and the files by which it joins its cgroups.
   sandbox,
-  // One more for a sandbox. A pidfd of its first process, a socket, the worker's stdout, stderr,
-  // emit and run, what it joins its cgroups by.
+  // One more worker for a sandbox: a pidfd of its first process, a socket, the worker's stdout,
+  // stderr, emit and run, and the files by which it joins its cgroups.
   worker,
-  // Another zygote like this one, which hears nothing while it isolates a sandbox. A socket on
-  // which the new one gets its requests, and with which it ends. ENOTSUP: it cannot have any.
+  // Another zygote, as one cannot answer while it isolates a sandbox: a socket on which the new one
+  // gets its requests; it exits when that is closed. ENOTSUP: this zygote cannot have twins.
   twin,
 };
 
