@@ -1,12 +1,12 @@
-// docker/container.h: one container, from the moment it is asked for until it is gone. Shared by
-// the sandbox that uses it and by those who watch and remove it, who may outlive that.
+// docker/container.h: one container, from its request until it is removed. Shared by its sandbox
+// and by the tasks that watch and remove it, which may outlive the sandbox.
 #pragma once
 
+#include "async/event.h"
 #include "async/task.h"
 #include "docker/container_uids.h"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -18,19 +18,18 @@ namespace hearth::docker {
 class Container {
  public:
   Container(const asio::any_io_executor& executor, std::string unique_name)
-      : name(std::move(unique_name)), news_(executor, asio::steady_timer::time_point::max()) {}
+      : name(std::move(unique_name)), end_(executor) {}
 
   const std::string name;
   ContainerUids::Lease user{};  // until it is removed
   std::string id{};             // the engine's; empty until it is created
-  // Whether it may come into being although nobody has seen it: its creation was asked for and not
-  // answered.
+  // True if its creation was requested and not answered: it may still appear.
   bool is_uncertain = false;
 
   std::optional<std::int64_t> exit_code{};
   bool out_of_memory = false;
 
-  // It has ended, or is out of anybody's reach with its engine.
+  // It has ended, or is out of reach because its engine is.
   bool has_ended() const { return has_ended_; }
   void note_ended();
   static Task<> ended(std::shared_ptr<Container> container);
@@ -39,7 +38,7 @@ class Container {
 
  private:
   bool has_ended_ = false;
-  asio::steady_timer news_;  // never expires; cancelled when it has ended
+  AsyncEvent end_;
 };
 
 }  // namespace hearth::docker

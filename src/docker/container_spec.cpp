@@ -112,7 +112,7 @@ json::object host_config(const ContainerOrder& order, uid_t uid) {
   host["OomScoreAdj"] = 500;  // when the machine runs out of memory, sandboxes are the first to go
   host["Tmpfs"] = tmpfs_mounts(order, uid);
   host["ShmSize"] = shared_memory_bytes;
-  host["LogConfig"] = {{"Type", "none"}};  // what scripts say is nobody's log
+  host["LogConfig"] = {{"Type", "none"}};  // the output of scripts is not logged
   host["Ulimits"] = ulimits(config);
   host["Mounts"] = binds(order);
   host["RestartPolicy"] = {{"Name", "no"}};
@@ -148,7 +148,7 @@ bool has_disk_limits(const json::value& limits, const ContainerOrder& order) {
          std::is_permutation(array->begin(), array->end(), wanted.begin(), wanted.end());
 }
 
-// A volume of the base image would be a place on the host's disk that nobody limits or wipes.
+// A volume of the base image would be a place on the engine's disk without limits or clean-up.
 bool has_only_ordered_mounts(const json::value& inspected, const ContainerOrder& order) {
   const json::array* mounts = at(inspected, {"Mounts"}).if_array();
   if (mounts == nullptr) return false;

@@ -84,7 +84,7 @@ TEST_CASE("an order has every protection") {
   CHECK(host.at("Mounts").at(0).at("BindOptions").at("NonRecursive") == json::value(true));
   CHECK_FALSE(host.at("Mounts").at(1).at("BindOptions").as_object().contains("NonRecursive"));
   CHECK_FALSE(container_body(order(), uid).at("HostConfig").as_object().contains("Runtime"));
-  // No secret is in what everybody who may ask the engine can read.
+  // Everything in it can be read through the engine's API: no secret may be there.
   for (const json::value& variable : body.at("Env").as_array())
     CHECK(variable.as_string().find("SECRET") == json::string::npos);
 }

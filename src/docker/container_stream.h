@@ -13,8 +13,8 @@ namespace hearth::docker {
 
 class ContainerStream : public LineStream {
  public:
-  // `at_end` is awaited before the end of the stream is told, unless it was we who hung up: who
-  // hears of it wants to know why.
+  // `at_end` is awaited before fill() reports the end of the stream, so that the reason is known by
+  // then. Not after hang_up().
   using AtEnd = std::function<Task<>()>;
   ContainerStream(HttpConnection::Hijacked connection, AtEnd at_end);
 
@@ -23,7 +23,7 @@ class ContainerStream : public LineStream {
   bool inside_line() const override { return lines_.inside_line(); }
   Task<> write(std::string_view bytes) override;
 
-  // Ends it at once: who waits in fill() is told. Without its host, init ends too.
+  // Ends it at once, also a waiting fill(). Init exits when its stream ends.
   void hang_up();
   // What the container said last on standard error.
   const std::string& last_words() const { return last_words_; }

@@ -1,6 +1,7 @@
 #include "docker/docker_engine.h"
 
 #include "base/id.h"
+#include "base/joined.h"
 #include "base/log.h"
 #include "docker/container_spec.h"
 #include "docker/json_path.h"
@@ -23,21 +24,27 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 constexpr std::size_t id_digits = 32;
-// To kill and remove a container takes a tenth of a second; many at once wait for each other.
+// Killing and removing a container takes 0.1 s; many at once wait for each other.
 constexpr std::chrono::seconds removal_limit{30};
 
 std::string label_filter(const std::string& label) {
   return url_encode(json::serialize(json::object{{"label", json::array{label}}}));
 }
 
-// Of the installation: whoever has this state directory.
+std::vector<std::string> keys_of(const json::object& object) {
+  std::vector<std::string> keys;
+  for (const auto& member : object) keys.emplace_back(member.key());
+  return keys;
+}
+
+// The id of the installation that has this state directory.
 std::string owner_of(const fs::path& directory) {
   const fs::path file = directory / "owner";
   std::error_code failed;
   os::make_trusted_directory(directory.parent_path(), 0755);
   os::make_private_directory(directory);
   if (!fs::exists(file)) {
-    // Whole or not at all, and the first one's for all.
+    // link() is atomic: the first process decides for all.
     const fs::path fresh = directory / ("owner-" + random_id());
     os::write_new_file(fresh, random_id(), 0644);
     const bool is_there = ::link(fresh.c_str(), file.c_str()) == 0 || errno == EEXIST;
@@ -60,11 +67,9 @@ std::string describe_engine(const EngineIdentity& identity, const json::value& i
   if (const std::string driver = text_at(info, {"Driver"}); !driver.empty()) words += ", " + driver;
   const json::object* runtimes = at(info, {"Runtimes"}).if_object();
   if (runtimes == nullptr) return words;
-  std::string names;
-  for (const auto& one : *runtimes)
-    if (!one.key().starts_with("io.containerd."))
-      names += (names.empty() ? "" : ", ") + std::string(one.key());
-  return words + ", runtimes " + names;
+  std::vector<std::string> names = keys_of(*runtimes);
+  std::erase_if(names, [](const std::string& name) { return name.starts_with("io.containerd."); });
+  return words + ", runtimes " + joined(names, ", ");
 }
 
 DockerEngine::DockerEngine(DockerEngineOptions options)
@@ -101,8 +106,8 @@ std::string DockerEngine::unique_name() const {
   return "hearth-" + instance_.substr(0, 8) + '-' + random_id();
 }
 
-// Other processes ask the same engine. Two that draw the same of a hundred million ids between each
-// other's question and creation are not worth a lock.
+// Other processes use the same engine. No lock: that two draw the same one of a hundred million ids
+// between their question and their creation is too unlikely.
 Task<ContainerUids::Lease> DockerEngine::take_uid() {
   std::vector<ContainerUids::Lease> used_by_others;  // held, so that none is drawn twice
   while (true) {
@@ -118,13 +123,13 @@ Task<ContainerUids::Lease> DockerEngine::take_uid() {
 }
 
 Task<std::shared_ptr<DockerEngine>> DockerEngine::open(DockerEngineOptions options) {
-  std::shared_ptr<DockerEngine> host(new DockerEngine(std::move(options)));
-  co_await host->look();
-  host->owner_ = owner_of(host->options_.state_dir / "docker");
-  host->instance_ = random_id();
-  host->alive_ = os::FileLock::try_acquire(host->lock_of(host->instance_));
-  co_await host->reconcile();
-  co_return host;
+  std::shared_ptr<DockerEngine> engine(new DockerEngine(std::move(options)));
+  co_await engine->look();
+  engine->owner_ = owner_of(engine->options_.state_dir / "docker");
+  engine->instance_ = random_id();
+  engine->alive_ = os::FileLock::try_acquire(engine->lock_of(engine->instance_));
+  co_await engine->reconcile();
+  co_return engine;
 }
 
 Task<> DockerEngine::look() {
@@ -137,24 +142,23 @@ Task<> DockerEngine::look() {
   if (options_.runtime.empty()) co_return;
   const json::object* known = at(info.body, {"Runtimes"}).if_object();
   if (known == nullptr || known->contains(options_.runtime)) co_return;
-  std::string names;
-  for (const auto& one : *known) names += (names.empty() ? "" : ", ") + std::string(one.key());
-  throw Error("the Docker engine has no runtime \"" + options_.runtime + "\"; it has " + names);
+  throw Error("the Docker engine has no runtime \"" + options_.runtime + "\"; it has " +
+              joined(keys_of(*known), ", "));
 }
 
-// One that cannot be removed is no reason not to start: the next start tries again.
+// A leftover that cannot be removed does not prevent the start: the next start retries.
 Task<bool> DockerEngine::remove_leftover(std::string path) try {
-  // 409: somebody else is removing it.
+  // 409: it is being removed already.
   co_await client_.call({.method = "DELETE",
                          .path = std::move(path),
                          .limit = removal_limit,
                          .accepted = {404, 409}});
   co_return true;
 } catch (const EngineError& error) {
-  log::warning("what an earlier process left cannot be removed", {{"error", error.what()}});
+  log::warning("leftover of an earlier process cannot be removed", {{"error", error.what()}});
   co_return false;
 } catch (const EngineTimeout& error) {
-  log::warning("what an earlier process left cannot be removed", {{"error", error.what()}});
+  log::warning("leftover of an earlier process cannot be removed", {{"error", error.what()}});
   co_return false;
 }
 
@@ -170,7 +174,7 @@ Task<> DockerEngine::reconcile() {
   const auto is_dead = [&](const std::string& instance) {
     if (instance.empty() || living.contains(instance)) return false;
     if (dead.contains(instance)) return true;
-    // Who lives holds his lock from before his first container to after his last.
+    // A live process holds its lock from before its first container until after its last.
     std::optional<os::FileLock> lock = os::FileLock::try_acquire(lock_of(instance));
     if (!lock) {
       living.insert(instance);
@@ -199,7 +203,8 @@ Task<> DockerEngine::reconcile() {
   for (const auto& [instance, lock] : dead)
     if (!stubborn.contains(instance)) fs::remove(lock_of(instance), ignored);
   if (removed > 0)
-    log::info("removed what earlier processes left at the Docker engine", {{"count", removed}});
+    log::info("leftovers of earlier processes removed from the Docker engine",
+              {{"count", removed}});
 }
 
 }  // namespace hearth::docker

@@ -1,4 +1,5 @@
-// docker/docker_engine.h: an engine, and who we are to it. What all sources of one process share.
+// docker/docker_engine.h: a Docker engine, and the identity of this installation there. Shared by
+// all sources of a process.
 #pragma once
 
 #include "async/mutex.h"
@@ -18,9 +19,8 @@ namespace hearth::docker {
 
 struct DockerEngineOptions {
   EngineAddress address{};
-  std::string runtime{};  // runc, crun, runsc, ...; empty: the engine's default
-  std::filesystem::path
-      state_dir{};  // says which installation this is, and which of its processes live
+  std::string runtime{};              // runc, crun, runsc, ...; empty: the engine's default
+  std::filesystem::path state_dir{};  // holds the installation's id, and a lock for each process
   std::chrono::milliseconds ready_limit{30'000};
 };
 
@@ -44,10 +44,10 @@ class DockerEngine {
   std::map<std::string, std::string> labels(const std::string& blueprint_name) const;
   // For a new container.
   std::string unique_name() const;
-  // For a new container: an id that no container of this engine has which Hearth made.
+  // For a new container: a user id that no other container of Hearth has at this engine.
   Task<ContainerUids::Lease> take_uid();
-  // To be held while one is made and started. An engine that is asked for many at once makes them
-  // no faster, only each of them later.
+  // Held while a container is created and started. More at once would not be faster: each of them
+  // would only be ready later.
   Task<Mutex::Lock> permit_to_start();
 
  private:

@@ -1,5 +1,6 @@
 #include "docker/docker_sandbox.h"
 
+#include "base/joined.h"
 #include "docker/json_path.h"
 
 #include <boost/json.hpp>
@@ -25,14 +26,14 @@ DockerSandbox::DockerSandbox(DockerSource& source, std::shared_ptr<Container> co
 
 DockerSandbox::~DockerSandbox() { DockerSandbox::kill(); }
 
-// Two ways, of which one may fail: without its host init ends, and the engine removes by force.
+// Two ways, as one may fail: init exits when its stream ends, and the engine removes the container.
 void DockerSandbox::kill() {
   stream_.hang_up();
-  source_.bury(container_);
+  source_.remove_in_background(container_);
 }
 
 Task<backend::SandboxUsage> DockerSandbox::usage() const {
-  const EngineAnswer stats = co_await source_.host().client().call(
+  const EngineAnswer stats = co_await source_.engine().client().call(
       {.path = "/containers/" + container_->id + "/stats?stream=false&one-shot=true"});
   backend::SandboxUsage usage;
   usage.memory_bytes = number_at(stats.body, {"memory_stats", "usage"});
@@ -42,21 +43,19 @@ Task<backend::SandboxUsage> DockerSandbox::usage() const {
 }
 
 Task<> DockerSandbox::set_limits(blueprint::ResourceLimits limits) {
-  co_await source_.host().client().call({.method = "POST",
-                                         .path = "/containers/" + container_->id + "/update",
-                                         .body = limits_body(limits, source_.order().host_cores)});
+  co_await source_.engine().client().call(
+      {.method = "POST",
+       .path = "/containers/" + container_->id + "/update",
+       .body = limits_body(limits, source_.order().host_cores)});
 }
 
 Task<> DockerSandbox::check_posture() const {
   const EngineAnswer found =
-      co_await source_.host().client().call({.path = "/containers/" + container_->id + "/json"});
+      co_await source_.engine().client().call({.path = "/containers/" + container_->id + "/json"});
   const std::vector<std::string> differences =
       differences_of(found.body, source_.order(), container_->user.uid());
-  if (differences.empty()) co_return;
-  std::string words = "the sandbox is not what was asked for: ";
-  for (std::size_t i = 0; i < differences.size(); ++i)
-    words += (i == 0 ? "" : "; ") + differences[i];
-  throw SpawnError(words, {});
+  if (!differences.empty())
+    throw SpawnError("the sandbox is not what was asked for: " + joined(differences, "; "), {});
 }
 
 Task<> DockerSandbox::probe() {

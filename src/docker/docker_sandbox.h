@@ -24,7 +24,7 @@ class DockerSandbox : public backend::Sandbox {
   const std::string& id() const override { return short_id_; }
   SandboxChannel& channel() override { return channel_; }
   void kill() override;
-  // Also when it is out of reach because its engine is.
+  // Also returns when the engine is out of reach.
   Task<> exited() override { return Container::ended(container_); }
   bool memory_limit_hit() const override { return container_->out_of_memory; }
   Task<backend::SandboxUsage> usage() const override;

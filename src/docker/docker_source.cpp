@@ -3,6 +3,7 @@
 #include "async/within.h"
 #include "backend/mount_check.h"
 #include "base/log.h"
+#include "base/scope_exit.h"
 #include "docker/container_stream.h"
 #include "docker/docker_sandbox.h"
 #include "docker/json_path.h"
@@ -27,14 +28,14 @@ namespace json = boost::json;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds quick_limit{10};
-// From the end of a container's stream to what the engine knows of its end.
+// From the end of a container's stream until the engine says why it ended.
 constexpr std::chrono::seconds fate_limit{3};
-// A removal that takes longer is not waited for any more; it goes on.
+// A removal that takes longer goes on, but is not waited for.
 constexpr std::chrono::seconds removal_patience{10};
 constexpr std::chrono::milliseconds longest_pause{2000};
 // For a container to exit by the engine's signal alone.
 constexpr std::chrono::milliseconds exit_patience{500};
-// How long a container that was asked for and not seen may still appear.
+// How long a container whose creation was not answered may still appear.
 constexpr std::chrono::seconds late_birth{10};
 
 Task<> sleep(std::chrono::milliseconds time) {
@@ -42,8 +43,7 @@ Task<> sleep(std::chrono::milliseconds time) {
   co_await timer.async_wait(asio::use_awaitable);
 }
 
-// `groups`: what /proc says of a process of the container. To update it the engine does not know
-// how.
+// `groups`: the text of /proc/<pid>/cgroup. The engine's API cannot change this limit.
 void lift_disk_reads_of(const std::string& container_id, const std::string& groups) {
   std::istringstream lines(groups);
   for (std::string line; std::getline(lines, line);) {
@@ -55,8 +55,8 @@ void lift_disk_reads_of(const std::string& container_id, const std::string& grou
   }
 }
 
-// The engine may be on another machine, where a pid means nothing to us: what counts is that a
-// process's cgroup has the container's name.
+// The engine may be on another machine, so its pids are not used: a process belongs to the
+// container if its cgroup has the container's name.
 void kill_processes_of(const std::string& container_id) {
   constexpr std::size_t most_bytes = std::size_t{64} << 10;
   os::kill_processes([&](pid_t pid) {
@@ -84,53 +84,38 @@ std::string why_not_ready(const Container& container, const std::string& last_wo
 
 }  // namespace
 
-// Removes a container that did not become a sandbox.
-class DockerSource::Birth {
- public:
-  Birth(DockerSource& source, std::shared_ptr<Container> container)
-      : source_(source), container_(std::move(container)) {}
-  ~Birth() {
-    if (!is_done_) source_.bury(container_);
-  }
-  Birth(const Birth&) = delete;
-  Birth& operator=(const Birth&) = delete;
-  void done() { is_done_ = true; }
-
- private:
-  DockerSource& source_;
-  std::shared_ptr<Container> container_;
-  bool is_done_ = false;
-};
-
 DockerSource::DockerSource(const asio::any_io_executor& executor,
-                           std::shared_ptr<DockerEngine> host, std::string image,
+                           std::shared_ptr<DockerEngine> engine, std::string image,
                            blueprint::SandboxConfig config, std::vector<blueprint::Mount> mounts,
                            Rebuild rebuild)
     : executor_(executor),
-      host_(std::move(host)),
+      engine_(std::move(engine)),
       rebuild_(std::move(rebuild)),
       background_(executor) {
   backend::refuse_unsafe_mounts(
-      mounts, {host_->options().address.socket, host_->options().state_dir.string()});
+      mounts, {engine_->options().address.socket, engine_->options().state_dir.string()});
   order_.image = std::move(image);
-  order_.runtime = host_->options().runtime;
-  order_.seccomp_profile = host_->seccomp_profile();
-  order_.host_cores = host_->cores();
-  order_.disks = disks_to_limit(config.resource_limits, host_->options().address);
-  order_.has_recursive_read_only = host_->has_recursive_read_only();
-  order_.labels = host_->labels(config.name);
+  order_.runtime = engine_->options().runtime;
+  order_.seccomp_profile = engine_->seccomp_profile();
+  order_.host_cores = engine_->cores();
+  order_.disks = disks_to_limit(config.resource_limits, engine_->options().address);
+  order_.has_recursive_read_only = engine_->has_recursive_read_only();
+  order_.labels = engine_->labels(config.name);
   order_.config = std::move(config);
   order_.mounts = std::move(mounts);
 }
 
 Task<std::unique_ptr<backend::Sandbox>> DockerSource::spawn() {
   if (is_closed_) throw SpawnError("no more sandboxes are made", {});
-  const auto container = std::make_shared<Container>(executor_, host_->unique_name());
+  const auto container = std::make_shared<Container>(executor_, engine_->unique_name());
   living_.insert(container);
   try {
-    Birth birth(*this, container);
+    bool is_made = false;
+    const ScopeExit removed_on_failure([&] {
+      if (!is_made) remove_in_background(container);
+    });
     std::unique_ptr<backend::Sandbox> sandbox = co_await make(container);
-    birth.done();
+    is_made = true;
     co_return sandbox;
   } catch (const EngineError& error) {
     throw SpawnError(error.what(), {});
@@ -143,10 +128,10 @@ Task<> DockerSource::create(Container& container) {
   container.is_uncertain = true;
   try {
     const EngineAnswer created =
-        co_await host_->client().call({.method = "POST",
-                                       .path = "/containers/create?name=" + container.name,
-                                       .body = container_body(order_, container.user.uid()),
-                                       .limit = host_->options().ready_limit});
+        co_await engine_->client().call({.method = "POST",
+                                         .path = "/containers/create?name=" + container.name,
+                                         .body = container_body(order_, container.user.uid()),
+                                         .limit = engine_->options().ready_limit});
     container.id = text_at(created.body, {"Id"});
   } catch (const EngineError&) {
     container.is_uncertain = false;  // refused: there is none
@@ -156,7 +141,7 @@ Task<> DockerSource::create(Container& container) {
   if (container.id.empty()) throw EngineUnreachable("the Docker engine named no new container");
 }
 
-// An image may be pruned while nobody has a container of it.
+// An image may be pruned while it has no container.
 Task<> DockerSource::create_anew(Container& container) {
   bool is_missing = false;
   try {
@@ -166,21 +151,22 @@ Task<> DockerSource::create_anew(Container& container) {
     if (!is_missing) throw;
   }
   if (!is_missing) co_return;
-  log::warning("an image is gone and is built again", {{"image", order_.image}});
+  log::warning("image is missing and is built again",
+               {{"blueprint", order_.config.name}, {"image", order_.image}});
   order_.image = co_await rebuild_();
   if (is_closed_) throw SpawnError("no more sandboxes are made", {});
   co_await create(container);
 }
 
 Task<std::unique_ptr<backend::Sandbox>> DockerSource::make(std::shared_ptr<Container> container) {
-  EngineClient& client = host_->client();
-  const std::chrono::milliseconds limit = host_->options().ready_limit;
-  Mutex::Lock permit = co_await host_->permit_to_start();
+  EngineClient& client = engine_->client();
+  const std::chrono::milliseconds limit = engine_->options().ready_limit;
+  Mutex::Lock permit = co_await engine_->permit_to_start();
   if (is_closed_) throw SpawnError("no more sandboxes are made", {});
-  container->user = co_await host_->take_uid();
+  container->user = co_await engine_->take_uid();
   co_await create_anew(*container);
   const std::string path = "/containers/" + container->id;
-  // Both before it starts: nothing that it says, and not its end, may be missed.
+  // Both before it starts: its output and its exit must not be missed.
   HttpConnection::Hijacked connection = co_await client.attach(container->id, quick_limit);
   std::unique_ptr<HttpConnection> waiting = co_await client.begin(
       {.method = "POST", .path = path + "/wait?condition=next-exit", .limit = quick_limit});
@@ -208,10 +194,7 @@ Task<std::unique_ptr<backend::Sandbox>> DockerSource::make(std::shared_ptr<Conta
 
 Task<> DockerSource::watch(std::shared_ptr<Container> container,
                            std::unique_ptr<HttpConnection> waiting) {
-  struct AtTheEnd {
-    Container& container;
-    ~AtTheEnd() { container.note_ended(); }
-  } at_the_end{*container};
+  const ScopeExit ended([&container] { container->note_ended(); });
   try {
     std::array<char, 1024> chunk;  // NOLINT: filled by read_body
     std::string body;
@@ -224,28 +207,28 @@ Task<> DockerSource::watch(std::shared_ptr<Container> container,
   } catch (const EngineUnreachable&) {  // NOLINT: the engine is gone, and with it the container
   }
   waiting.reset();
-  // We removed it: why it ended is no question.
+  // If Hearth removed it, the reason is known.
   if (!container->is_being_removed) co_await learn_fate(*container);
 }
 
 Task<> DockerSource::learn_fate(Container& container) try {
-  const EngineAnswer found = co_await host_->client().call(
+  const EngineAnswer found = co_await engine_->client().call(
       {.path = "/containers/" + container.id + "/json", .limit = fate_limit, .accepted = {404}});
   container.out_of_memory = at(found.body, {"State", "OOMKilled"}) == json::value(true);
 } catch (const Error& error) {
-  log::debug("why a container ended is not known",
+  log::debug("container ended for an unknown reason",
              {{"container", container.id}, {"error", error.what()}});
 }
 
-void DockerSource::bury(const std::shared_ptr<Container>& container) {
+void DockerSource::remove_in_background(const std::shared_ptr<Container>& container) {
   if (is_closed_ || std::exchange(container->is_being_removed, true)) return;
   background_.start("remove a container", remove(container));
   if (!container->id.empty()) background_.start("end a container", insist(container));
 }
 
-// The engine signals a container's init only, and waits for its exit. Init needs CPU time for that,
-// and a script may have left it none. Where the engine's processes are ours to kill, all of the
-// container's are.
+// The engine signals only the container's init and waits for its exit. Init needs CPU time to exit,
+// and a script may have left it none. So all processes of the container are killed, if they are on
+// this machine.
 Task<> DockerSource::insist(std::shared_ptr<Container> container) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   while (!container->has_ended()) {
@@ -257,22 +240,22 @@ Task<> DockerSource::insist(std::shared_ptr<Container> container) {
   }
 }
 
-// Whether there is none any more.
+// True if the container does not exist any more.
 Task<bool> DockerSource::try_to_remove(const Container& container) try {
   const EngineAnswer answer =
-      co_await host_->client().call({.method = "DELETE",
-                                     .path = "/containers/" + container.name + "?force=1&v=1",
-                                     .limit = quick_limit,
-                                     .accepted = {404}});
+      co_await engine_->client().call({.method = "DELETE",
+                                       .path = "/containers/" + container.name + "?force=1&v=1",
+                                       .limit = quick_limit,
+                                       .accepted = {404}});
   co_return answer.status == 404 || answer.status < 300;
 } catch (const EngineError&) {
-  co_return false;  // 409: on its way; 500: busy devices and the like, which pass
+  co_return false;  // 409: in progress; 500: a busy device or the like, which passes
 } catch (const EngineUnreachable&) {
   co_return false;
 }
 
 Task<> DockerSource::remove(std::shared_ptr<Container> container) {
-  // To the end, even when its owner is in a hurry: what is not removed now stays.
+  // Not cancellable: what is not removed now stays.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   const steady_clock::time_point begun = steady_clock::now();
   std::optional<steady_clock::time_point> gone_since;
@@ -289,7 +272,7 @@ Task<> DockerSource::remove(std::shared_ptr<Container> container) {
     const bool is_too_late = steady_clock::now() - begun > removal_patience;
     if (is_too_late) container->note_ended();
     if (is_closed_ && !is_gone && is_too_late) {
-      log::warning("a container could not be removed; the next start will try again",
+      log::warning("container could not be removed; the next start retries",
                    {{"container", container->name}});
       container->note_ended();
       co_return;
@@ -300,9 +283,9 @@ Task<> DockerSource::remove(std::shared_ptr<Container> container) {
 }
 
 Task<> DockerSource::close() {
-  // Those that somebody still has, or that are on their way, too.
+  // Including those that are in use or being started.
   const std::set<std::shared_ptr<Container>> left = living_;
-  for (const std::shared_ptr<Container>& container : left) bury(container);
+  for (const std::shared_ptr<Container>& container : left) remove_in_background(container);
   is_closed_ = true;
   co_await background_.close();
 }

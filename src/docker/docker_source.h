@@ -17,27 +17,25 @@ namespace hearth::docker {
 
 class DockerSource : public backend::SandboxSource {
  public:
-  // Gives an image again that somebody has removed.
+  // Builds an image again that was removed from the engine, and returns its tag.
   using Rebuild = std::function<Task<std::string>()>;
 
   // `mounts` as the engine's machine sees them. Throws Error if one is unsafe (mount_check.h).
-  DockerSource(const asio::any_io_executor& executor, std::shared_ptr<DockerEngine> host,
+  DockerSource(const asio::any_io_executor& executor, std::shared_ptr<DockerEngine> engine,
                std::string image, blueprint::SandboxConfig config,
                std::vector<blueprint::Mount> mounts, Rebuild rebuild = {});
 
   Task<std::unique_ptr<backend::Sandbox>> spawn() override;
   Task<> close() override;
 
-  DockerEngine& host() { return *host_; }
+  DockerEngine& engine() { return *engine_; }
   const ContainerOrder& order() const { return order_; }
 
-  // Removes it, again and again until the engine has done it. Harmless when that is on its way, and
-  // after close(), which does it for all.
-  void bury(const std::shared_ptr<Container>& container);
+  // Retries until the engine has removed it. Does nothing if that is in progress, or after close(),
+  // which removes all.
+  void remove_in_background(const std::shared_ptr<Container>& container);
 
  private:
-  class Birth;
-
   Task<std::unique_ptr<backend::Sandbox>> make(std::shared_ptr<Container> container);
   Task<> create(Container& container);
   Task<> create_anew(Container& container);
@@ -48,10 +46,10 @@ class DockerSource : public backend::SandboxSource {
   Task<bool> try_to_remove(const Container& container);
 
   asio::any_io_executor executor_;
-  std::shared_ptr<DockerEngine> host_;
+  std::shared_ptr<DockerEngine> engine_;
   ContainerOrder order_;
   Rebuild rebuild_;
-  std::set<std::shared_ptr<Container>> living_;  // asked for, and not known to be removed
+  std::set<std::shared_ptr<Container>> living_;  // requested, and not known to be removed
   bool is_closed_ = false;
   TaskGroup background_;
 };

@@ -17,8 +17,8 @@ struct EngineAddress {
   bool operator==(const EngineAddress&) const = default;
 };
 
-// unix://PATH, or tcp://ADDRESS:PORT of this machine: without TLS whoever is between may do to the
-// engine what we may. Throws Error.
+// unix://PATH, or tcp://ADDRESS:PORT of this machine. Of no other machine: without TLS, everything
+// on the way could control the engine. Throws Error.
 EngineAddress parse_engine_address(std::string_view text);
 
 // `configured` if it is not empty, else $DOCKER_HOST, else the usual socket. Throws Error.

@@ -1,44 +1,20 @@
-// native/cgroup.h: what a sandbox may use of the machine, counted and bounded by the kernel.
-// Version 1 (a tree per controller), version 2 (one tree) and machines that have both.
+// native/cgroup.h: what a sandbox may use of the machine, counted and limited by the kernel. The
+// same for version 1 (a tree per controller) and version 2 (one tree).
 #pragma once
 
 #include "backend/sandbox.h"
 #include "blueprint/sandbox_config.h"
 #include "os/unique_fd.h"
 
-#include <boost/asio/thread_pool.hpp>
-
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace hearth::native {
-
-// Where the kernel shows the controllers to this process.
-struct CgroupMounts {
-  enum class Version { none, v1, v2 } version = Version::none;
-  // Our own group: v2 in `unified`; v1 one for each controller.
-  std::filesystem::path unified;
-  std::filesystem::path memory;
-  std::filesystem::path pids;
-  std::filesystem::path cpu;
-  std::filesystem::path blkio;       // may be missing: only a limit of disk reads needs it
-  std::vector<std::string> missing;  // controllers that are nowhere
-};
-// A decision on the text of /proc/self/mountinfo and /proc/self/cgroup alone. Version 1 where it
-// has any of the three controllers: then the tree of version 2 cannot have them all.
-CgroupMounts find_cgroup_mounts(const std::string& mountinfo, const std::string& own_groups);
-
-CgroupMounts own_cgroup_mounts();  // as they say of this process
-
-// What all of this process's groups together may use at most; nothing if none of them is limited.
-std::optional<std::uint64_t> own_memory_limit_bytes(const CgroupMounts& mounts);
 
 struct CgroupLimits {
   std::uint64_t memory_bytes = 0;
@@ -68,11 +44,11 @@ class Cgroup {
   // Writes what differs from before.
   void set_limits(const CgroupLimits& limits);
   const CgroupLimits& limits() const { return limits_; }
-  // But for those that are ready, they leave every processor that others want to them.
+  // In all phases but `ready`, processes outside the group get the CPU first.
   enum class Phase { isolating, preparing, ready, ending };
   void enter(Phase phase);  // the last two never fail
-  // It has stepped back for long enough: where nobody ever rests it would wait for ever, and with
-  // it who needs another worker from the zygote that is just making it.
+  // Stops giving way: on a machine that is never idle the sandbox would never get CPU time. Callers
+  // that need another worker from the same zygote would wait with it.
   void hurry();
   static constexpr std::chrono::milliseconds patience{50};
   // Kills every process in it. Lifts the CPU quota and the limit of disk reads first, as a process
@@ -80,7 +56,7 @@ class Cgroup {
   // set_limits() sets all of them again. Repeat it while processes are left: it may
   // miss one that was just being forked. Never fails.
   void kill_processes();
-  // Whoever writes "0" to each of these has joined.
+  // A process that writes "0" to each of these has joined.
   std::vector<os::UniqueFd> open_for_joining() const;
   // Since it was given to this sandbox.
   bool memory_limit_hit() const { return oom_kills() > oom_kills_before_; }
@@ -142,55 +118,5 @@ class Cgroup {
 // version 2.
 std::unique_ptr<Cgroup> make_cgroup(const std::vector<std::filesystem::path>& parents,
                                     const std::string& name);
-
-// This process's part of the trees. Marked, in each, by a lock that the kernel drops when we end,
-// however we end: what bears no lock was left by the dead, and is removed by whoever comes next.
-class CgroupTree {
- public:
-  // Throws Error with what is missing and how to mend it.
-  explicit CgroupTree(const CgroupMounts& mounts);
-  ~CgroupTree();
-  CgroupTree(const CgroupTree&) = delete;
-  CgroupTree& operator=(const CgroupTree&) = delete;
-
-  // A sandbox's group goes back when its processes have ended, and is given out again: to make one
-  // costs the kernel little, but to forget one costs a walk over all there are, and with thousands
-  // that is milliseconds. The tree must outlive it.
-  struct GiveBack {
-    CgroupTree* tree = nullptr;
-    void operator()(Cgroup* group) const { tree->give_back(std::unique_ptr<Cgroup>(group)); }
-  };
-  using Lease = std::unique_ptr<Cgroup, GiveBack>;
-  Lease take(const CgroupLimits& limits);
-
-  // Why disk reads cannot be limited here; empty: they can.
-  std::string disk_limit_problem() const;
-  // Before the first group with such a limit, which take() does by itself. Throws Error.
-  void enable_disk_limits();
-
- private:
-  struct Spare {
-    std::unique_ptr<Cgroup> group;
-    std::chrono::steady_clock::time_point since;
-  };
-
-  std::size_t trees_for(const CgroupLimits& limits) const;
-  std::unique_ptr<Cgroup> take_spare(const CgroupLimits& limits);
-  void retire(std::unique_ptr<Cgroup> group);
-  asio::thread_pool& cleaner();
-  void give_back(std::unique_ptr<Cgroup> group);
-  void make_own(const std::vector<std::filesystem::path>& bases);
-  void remove_own();
-
-  CgroupMounts mounts_;
-  std::vector<std::filesystem::path> instance_;  // v1: memory, pids, cpu, perhaps blkio; v2: one
-  std::vector<os::UniqueFd> locks_;              // of each
-  // By the number of trees they are in. The one that has rested longest is first.
-  std::map<std::size_t, std::deque<Spare>> spares_;
-  bool disk_limits_enabled_ = false;
-  std::uint64_t made_ = 0;
-  // Reclaims page cache, which blocks. Started when there is some.
-  std::optional<asio::thread_pool> cleaner_;
-};
 
 }  // namespace hearth::native

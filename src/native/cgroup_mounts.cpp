@@ -1,5 +1,4 @@
-// Finding our own groups in the trees this process can see.
-#include "native/cgroup.h"
+#include "native/cgroup_mounts.h"
 
 #include "os/read_file.h"
 

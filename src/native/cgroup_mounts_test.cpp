@@ -1,5 +1,5 @@
 // Texts as kernels show them, of the kinds of machine there are.
-#include "native/cgroup.h"
+#include "native/cgroup_mounts.h"
 
 #include <doctest/doctest.h>
 

@@ -1,15 +1,14 @@
-// Our place in the trees: found, marked as ours, and cleared of what the dead left.
-#include "native/cgroup.h"
+#include "native/cgroup_tree.h"
 
 #include "base/error.h"
 #include "base/id.h"
+#include "base/joined.h"
 #include "base/log.h"
 #include "native/cgroup_files.h"
 #include "os/disks.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -168,8 +167,8 @@ std::string obstacle_in(const fs::path& group, bool is_own) {
 
 // Our own group, or any above it that we may use.
 fs::path usable_v2_base(const fs::path& own) {
-  std::string obstacles;
-  // Who has stepped aside already has room above.
+  std::vector<std::string> obstacles;
+  // A process that has stepped aside before can use the group above.
   const fs::path lowest = own.filename() == aside_name ? own.parent_path() : own;
   for (fs::path group = lowest; fs::exists(group / "cgroup.procs"); group = group.parent_path()) {
     std::string obstacle;
@@ -179,11 +178,10 @@ fs::path usable_v2_base(const fs::path& own) {
     } else if (group == own) {
       obstacle = std::string("may not be written (") + std::strerror(errno) + ")";
     }
-    if (!obstacle.empty())
-      obstacles += (obstacles.empty() ? "" : "; ") + group.string() + " " + obstacle;
+    if (!obstacle.empty()) obstacles.push_back(group.string() + " " + obstacle);
   }
   throw Error(
-      "no cgroup of version 2 can be used: " + obstacles +
+      "no cgroup of version 2 can be used: " + joined(obstacles, "; ") +
       ". Hearth needs a group to itself, with the controllers memory, pids and cpu: as a service "
       "with Delegate=yes, or started with systemd-run --user --scope -p Delegate=yes");
 }
@@ -192,9 +190,7 @@ fs::path usable_v2_base(const fs::path& own) {
 
 CgroupTree::CgroupTree(const CgroupMounts& mounts) : mounts_(mounts) {
   if (!mounts.missing.empty() || mounts.version == Version::none) {
-    std::string list;
-    for (const std::string& name : mounts.missing) list += (list.empty() ? "" : ", ") + name;
-    throw Error("the cgroup controllers are not mounted: " + list);
+    throw Error("the cgroup controllers are not mounted: " + joined(mounts.missing, ", "));
   }
   if (mounts_.version == Version::v2) mounts_.unified = usable_v2_base(mounts_.unified);
   const std::vector<fs::path> bases = bases_of(mounts_);
@@ -231,7 +227,7 @@ void CgroupTree::remove_own() {
 }
 
 CgroupTree::~CgroupTree() {
-  if (cleaner_) cleaner_->join();
+  cleaner_.reset();
   spares_.clear();
   remove_own();
 }
@@ -277,8 +273,8 @@ CgroupTree::Lease CgroupTree::take(const CgroupLimits& limits) {
 }
 
 std::unique_ptr<Cgroup> CgroupTree::take_spare(const CgroupLimits& limits) {
-  // The kernel hands out processor time by periods: who comes at once would pay for what the one
-  // before has used.
+  // The kernel hands out CPU time by periods: a sandbox that reuses a group at once would pay for
+  // what the last one used.
   constexpr auto rest = std::chrono::microseconds(cpu_period_us);
   const auto now = std::chrono::steady_clock::now();
   std::deque<Spare>& spares = spares_[trees_for(limits)];
@@ -287,7 +283,7 @@ std::unique_ptr<Cgroup> CgroupTree::take_spare(const CgroupLimits& limits) {
     spares.pop_front();
     const Cgroup::Leftover left = group->begin_anew(limits);
     if (left == Cgroup::Leftover::none) return group;
-    // A zygote ends a moment after its owner let it go. To remove the group would mean to wait.
+    // A zygote exits a moment after its owner released it. Removing its group would have to wait.
     if (left == Cgroup::Leftover::processes) {
       spares.push_back({std::move(group), now});
     } else {
@@ -307,17 +303,14 @@ void CgroupTree::give_back(std::unique_ptr<Cgroup> group) {
     retire(std::move(group));
 }
 
-asio::thread_pool& CgroupTree::cleaner() {
-  if (cleaner_) return *cleaner_;
-  cleaner_.emplace(1);
-  constexpr int later = 10;
-  asio::post(*cleaner_, [] { ::setpriority(PRIO_PROCESS, 0, later); });
+BackgroundThread& CgroupTree::cleaner() {
+  if (!cleaner_) cleaner_.emplace();
   return *cleaner_;
 }
 
 // Its page cache is dropped before it is removed, which blocks.
 void CgroupTree::retire(std::unique_ptr<Cgroup> group) {
-  asio::post(cleaner(), [retired = std::move(group)] {});
+  boost::asio::post(cleaner().pool(), [retired = std::move(group)] {});
 }
 
 }  // namespace hearth::native

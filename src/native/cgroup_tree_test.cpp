@@ -1,6 +1,6 @@
 // Instances of Hearth beside each other, in whatever trees this machine has.
+#include "native/cgroup_tree.h"
 #include "base/error.h"
-#include "native/cgroup.h"
 #include "os/disks.h"
 #include "os/read_file.h"
 #include "tests/support/temporary_directory.h"

@@ -1,7 +1,7 @@
 // Trees of version 2, in the kernel's own. Where there is none, or we are not root, these tests say
 // so and pass; `make test-vm` runs them in a machine that has one, and there they must run.
 #include "base/error.h"
-#include "native/cgroup.h"
+#include "native/cgroup_tree.h"
 #include "os/read_file.h"
 
 #include <doctest/doctest.h>

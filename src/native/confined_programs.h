@@ -5,7 +5,7 @@
 #pragma once
 
 #include "backend/programs.h"
-#include "native/cgroup.h"
+#include "native/cgroup_tree.h"
 #include "native/sandbox_users.h"
 #include "os/run_program.h"
 

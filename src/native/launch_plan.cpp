@@ -12,17 +12,16 @@ void show_no_network(LauncherWords& words) {
   words.add({"--file", "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"});
 }
 
-void show_ours(LauncherWords& words, const ZygoteContent& environment,
+void show_ours(LauncherWords& words, const ZygoteContent& content,
                const backend::Programs& programs) {
   words.add({"--ro-bind", programs.init.string(), "/hearth/init"});
   words.add({"--ro-bind", programs.isolate_library.string(), "/hearth/libhearth-isolate.so"});
   words.add({"--ro-bind", programs.harness.string(), "/hearth/executor_harness.py"});
-  if (!environment.packages.empty())
-    words.add({"--ro-bind", environment.packages.string(), "/packages"});
-  if (!environment.tools.empty()) words.add({"--ro-bind", environment.tools.string(), "/tools"});
+  if (!content.packages.empty()) words.add({"--ro-bind", content.packages.string(), "/packages"});
+  if (!content.tools.empty()) words.add({"--ro-bind", content.tools.string(), "/tools"});
   for (const std::string path : {"/workspace", "/tmp", "/tools"}) words.add({"--dir", path});
   words.add({"--dev"});
-  for (const blueprint::FileResource& resource : environment.resources)
+  for (const blueprint::FileResource& resource : content.resources)
     words.add(
         {resource.read_only ? "--ro-bind" : "--bind", resource.host_path, resource.container_path});
 }
@@ -38,13 +37,13 @@ void set_environment(LauncherWords& words) {
   words.add({"--seccomp-fd", std::to_string(launcher_seccomp_fd)});
 }
 
-void start_python(LauncherWords& words, const ZygoteContent& environment) {
+void start_python(LauncherWords& words, const ZygoteContent& content) {
   // -s: no packages of whoever runs Hearth. Bytecode goes nowhere: the root is read-only.
-  words.add({"--", environment.python.string(), "-s", "-B", "/hearth/executor_harness.py"});
+  words.add({"--", content.python.string(), "-s", "-B", "/hearth/executor_harness.py"});
   words.add({"--zygote", "yes"});
-  if (!environment.packages.empty()) words.add({"--path", "/packages"});
-  for (const std::string& module : environment.preload) words.add({"--preload", module});
-  for (const blueprint::FileResource& resource : environment.resources)
+  if (!content.packages.empty()) words.add({"--path", "/packages"});
+  for (const std::string& module : content.preload) words.add({"--preload", module});
+  for (const blueprint::FileResource& resource : content.resources)
     if (!resource.read_only) words.add({"--writable", resource.container_path});
 }
 
@@ -65,16 +64,16 @@ Machine this_machine() {
   return machine;
 }
 
-LaunchPlan launch_plan(const ZygoteContent& environment, const backend::Programs& programs,
+LaunchPlan launch_plan(const ZygoteContent& content, const backend::Programs& programs,
                        const std::optional<UidRange>& uids, const Machine& machine) {
   LauncherWords words;
   if (uids) words.add({"--uids", std::to_string(uids->first), std::to_string(uids->count)});
   show_system(words, machine);
   show_no_network(words);
-  show_python(words, machine, environment.python);
-  show_ours(words, environment, programs);
+  show_python(words, machine, content.python);
+  show_ours(words, content, programs);
   set_environment(words);
-  start_python(words, environment);
+  start_python(words, content);
   return {words.take()};
 }
 

@@ -46,7 +46,7 @@ inline constexpr int zygote_seccomp_fd = 4;
 inline constexpr int launcher_seccomp_fd = 5;
 inline constexpr int launcher_cgroup_fd = 6;
 
-LaunchPlan launch_plan(const ZygoteContent& environment, const backend::Programs& programs,
+LaunchPlan launch_plan(const ZygoteContent& content, const backend::Programs& programs,
                        const std::optional<UidRange>& uids, const Machine& machine);
 
 }  // namespace hearth::native

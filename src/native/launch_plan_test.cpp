@@ -76,12 +76,12 @@ TEST_CASE("an interpreter in a home's bin directory does not show the home") {
 }
 
 TEST_CASE("packages, tools, preloaded modules and files reach the harness") {
-  ZygoteContent environment{
+  ZygoteContent content{
       .python = "/usr/bin/python3.11", .packages = "/e/packages", .tools = "/e/tools"};
-  environment.preload = {"json", "pandas"};
-  environment.resources = {{.host_path = "/data", .container_path = "/in", .read_only = true},
-                           {.host_path = "/out", .container_path = "/out", .read_only = false}};
-  const LaunchPlan plan = launch_plan(environment, programs, UidRange{70000, 1000}, merged_usr());
+  content.preload = {"json", "pandas"};
+  content.resources = {{.host_path = "/data", .container_path = "/in", .read_only = true},
+                       {.host_path = "/out", .container_path = "/out", .read_only = false}};
+  const LaunchPlan plan = launch_plan(content, programs, UidRange{70000, 1000}, merged_usr());
   CHECK(has(plan, {"--uids", "70000", "1000"}));
   CHECK(has(plan, {"--ro-bind", "/e/packages", "/packages"}));
   CHECK(has(plan, {"--ro-bind", "/e/tools", "/tools"}));

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "native/cgroup_files.h"
+#include "native/cgroup_tree.h"
 #include "native/group_access.h"
 #include "os/in_container.h"
 

@@ -2,7 +2,7 @@
 // anything, and what follows from it.
 #pragma once
 
-#include "native/cgroup.h"
+#include "native/cgroup_mounts.h"
 #include "native/user_plan.h"
 
 #include <cstddef>

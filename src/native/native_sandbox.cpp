@@ -10,7 +10,7 @@
 namespace hearth::native {
 namespace {
 
-// None if the sandbox has ended: then its number may be another's by now.
+// None if the sandbox has ended: then its pid may name another process by now.
 os::UniqueFd network_of(int pidfd) {
   const std::string path = "/proc/" + std::to_string(pid_of(pidfd)) + "/ns/net";
   os::UniqueFd network(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -20,12 +20,12 @@ os::UniqueFd network_of(int pidfd) {
 }  // namespace
 
 NativeSandbox::NativeSandbox(asio::any_io_executor executor, NativeSource& source, std::string id,
-                             os::UniqueFd stream, NativeSource::SandboxParts parts)
+                             os::UniqueFd stream, SandboxParts parts)
     : executor_(std::move(executor)),
       source_(source),
       id_(std::move(id)),
       channel_(std::make_unique<DescriptorStream>(executor_, std::move(stream))),
-      worker_line_(executor_),
+      worker_requests_(executor_),
       parts_(std::move(parts)) {
   enter(Cgroup::Phase::isolating);
 }
@@ -35,13 +35,13 @@ NativeSandbox::~NativeSandbox() {
   if (!parts_.pidfd) return;
   NativeSandbox::kill();  // no derived class is alive by now
   ending_.reset();
-  source_.bury(std::move(parts_));
+  source_.clear_away(std::move(parts_));
 }
 
 void NativeSandbox::kill() {
-  // Now and not before: each descriptor counts where thousands are idle.
+  // Only now: thousands of idle sandboxes would need a descriptor more each.
   if (!parts_.network) parts_.network = network_of(parts_.pidfd.get());
-  // First: whatever else may fail, this is done.
+  // Before what may fail.
   kill_process(parts_.pidfd.get());
   enter(Cgroup::Phase::ending);
   if (!ending_) ending_.emplace(executor_, parts_.pidfd.get(), parts_.cgroup.get());
@@ -72,7 +72,7 @@ Task<> NativeSandbox::set_limits(blueprint::ResourceLimits limits) {
 }
 
 void NativeSandbox::serve_workers() {
-  worker_line_.await_request(
+  worker_requests_.await_request(
       [this](WorkerRequest request) { source_.make_worker(*this, std::move(request)); });
 }
 

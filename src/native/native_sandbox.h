@@ -1,10 +1,11 @@
-// native/native_sandbox.h: one sandbox of a zygote, from the host's side.
+// native/native_sandbox.h: one sandbox that a zygote forked, as the host sees it.
 #pragma once
 
 #include "async/alarm.h"
 #include "backend/sandbox.h"
 #include "native/ending.h"
 #include "native/native_source.h"
+#include "native/sandbox_parts.h"
 #include "native/worker_requests.h"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -15,9 +16,9 @@ namespace hearth::native {
 
 class NativeSandbox : public backend::Sandbox {
  public:
-  // Without processes, until own() gives it some. `source` must outlive it.
+  // Without a process until own(). `source` must outlive it.
   NativeSandbox(asio::any_io_executor executor, NativeSource& source, std::string id,
-                os::UniqueFd stream, NativeSource::SandboxParts parts);
+                os::UniqueFd stream, SandboxParts parts);
   ~NativeSandbox() override;
   NativeSandbox(const NativeSandbox&) = delete;
   NativeSandbox& operator=(const NativeSandbox&) = delete;
@@ -35,15 +36,15 @@ class NativeSandbox : public backend::Sandbox {
 
   void enter(Cgroup::Phase phase);
   int pidfd() const { return parts_.pidfd.get(); }
-  // As the zygote's user namespace counts; 0 if it has none of its own.
+  // Its number in the zygote's user namespace; 0 if it has no user of its own.
   uid_t uid() const { return parts_.uid ? parts_.uid->uid() : 0; }
   const Cgroup* cgroup() const { return parts_.cgroup.get(); }
   std::shared_ptr<Zygote> zygote() const { return parts_.zygote; }
 
-  WorkerRequests& worker_requests() { return worker_line_; }
-  // From now on workers are made for whom its init asks for.
+  WorkerRequests& worker_requests() { return worker_requests_; }
+  // Starts serving init's requests for workers.
   void serve_workers();
-  // For who may come back when it is gone: null by then.
+  // For tasks that may outlive the sandbox: null once it is destroyed.
   std::shared_ptr<NativeSandbox* const> handle() const { return self_; }
 
  private:
@@ -51,8 +52,8 @@ class NativeSandbox : public backend::Sandbox {
   NativeSource& source_;
   std::string id_;
   SandboxChannel channel_;
-  WorkerRequests worker_line_;
-  NativeSource::SandboxParts parts_;
+  WorkerRequests worker_requests_;
+  SandboxParts parts_;
   std::optional<Alarm> overdue_;
   std::optional<Ending> ending_;
   std::shared_ptr<NativeSandbox*> self_ = std::make_shared<NativeSandbox*>(this);

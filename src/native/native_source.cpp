@@ -1,38 +1,35 @@
 #include "native/native_source.h"
 
 #include "async/blocking.h"
+#include "async/cleanup.h"
 #include "async/shielded.h"
 #include "async/within.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "base/scope_exit.h"
 #include "blueprint/derived_limits.h"
 #include "native/ending.h"
 #include "native/native_sandbox.h"
 #include "native/pidfd.h"
-#include "native/posture.h"
+#include "os/pairs.h"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
-#include <exception>
+#include <iterator>
+#include <stop_token>
 #include <utility>
 
 namespace hearth::native {
 namespace {
 
-constexpr int later = 10;  // the priority of threads that turns go before
-
-// A file costs the kernel about a kilobyte; this keeps an empty one for each.
+// A file costs the kernel about a kilobyte; this allows an empty one for each.
 constexpr std::uint64_t bytes_per_inode = 4096;
 constexpr std::uint64_t scratch_bytes = std::uint64_t{64} << 20;
 
@@ -44,85 +41,60 @@ std::string in_seconds(std::chrono::milliseconds limit) {
          " s";
 }
 
-struct StreamPair {
-  os::UniqueFd ours;
-  os::UniqueFd theirs;
-};
-
-StreamPair stream_pair() {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    throw OsError("create the sandbox's stream");
-  return {os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
-}
-
-// What the sandbox says of itself is only how it felt: the kernel knows better.
-std::string why_not_ready(const backend::Sandbox& sandbox, const std::string& its_word) {
+// What init says is a symptom: if the memory limit was hit, that is the cause.
+std::string why_not_ready(const backend::Sandbox& sandbox, const std::string& symptom) {
   return sandbox.memory_limit_hit() ? "the sandbox's memory does not suffice for its start"
-                                    : its_word;
+                                    : symptom;
 }
 
-// `look` gets the number of a process that may end meanwhile: then it was perhaps another's.
-template <typename Look>
-Differences differences_seen(int pidfd, Look look) try {
-  const pid_t pid = pid_of(pidfd);
-  Differences found = look(pid);
-  if (has_ended(pidfd)) found.emplace_back("it has ended");
-  return found;
-} catch (const std::exception& error) {
-  return {std::string("it cannot be looked at: ") + error.what()};
+Task<> kill_and_await_exit(NativeSandbox& sandbox) {
+  sandbox.kill();
+  co_await sandbox.exited();
 }
 
-// What only some machines can limit, and only some blueprints want to.
-void require_limits(const NativeMachine& host, const blueprint::ResourceLimits& limits) try {
+std::vector<int> numbers_of(const std::vector<os::UniqueFd>& fds) {
+  std::vector<int> numbers;
+  for (const os::UniqueFd& fd : fds) numbers.push_back(fd.get());
+  return numbers;
+}
+
+void append(std::vector<os::UniqueFd>& fds, std::vector<os::UniqueFd> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(fds));
+}
+
+// Not every machine can limit disk reads, and few blueprints ask for it.
+void require_limits(const NativeMachine& machine, const blueprint::ResourceLimits& limits) try {
   if (limits.disk_read_mb_per_sec == 0) return;
-  if (!host.cgroups) throw Error("there are no cgroups");
-  host.cgroups->enable_disk_limits();
+  if (!machine.cgroups) throw Error("there are no cgroups");
+  machine.cgroups->enable_disk_limits();
 } catch (const Error& error) {
   throw Error(std::string("resource_limits.disk_read_mb_per_sec cannot be kept here: ") +
               error.what());
 }
 
-std::string in_words(const Differences& found) {
-  std::string words = "the sandbox is not what was asked for: ";
-  for (std::size_t i = 0; i < found.size(); ++i) words += (i == 0 ? "" : "; ") + found[i];
-  return words;
-}
-
 }  // namespace
 
-class NativeSource::Spawning {
- public:
-  explicit Spawning(NativeSource& source) : source_(source) { ++source_.spawning_; }
-  Spawning(const Spawning&) = delete;
-  Spawning& operator=(const Spawning&) = delete;
-  ~Spawning() {
-    --source_.spawning_;
-    source_.spawn_ended_.cancel();
-  }
-
- private:
-  NativeSource& source_;
-};
-
 NativeSource::NativeSource(const asio::any_io_executor& executor,
-                           std::shared_ptr<const NativeMachine> host,
-                           blueprint::SandboxConfig config, ZygoteContent environment)
+                           std::shared_ptr<const NativeMachine> machine,
+                           blueprint::SandboxConfig config, ZygoteContent content)
     : executor_(executor),
-      host_(std::move(host)),
+      machine_(std::move(machine)),
       config_(std::move(config)),
-      environment_(std::move(environment)),
-      spawn_ended_(executor, asio::steady_timer::time_point::max()),
+      content_(std::move(content)),
+      spawn_ended_(executor),
+      observer_(machine_),
       background_(executor) {
-  require_limits(*host_, config_.resource_limits);
-  // What it looks at is not in use yet; turns go first.
-  asio::post(observers_, [] { ::setpriority(PRIO_PROCESS, 0, later); });
+  require_limits(*machine_, config_.resource_limits);
 }
 
 NativeSource::~NativeSource() = default;
 
 Task<> NativeSource::start() {
-  const Spawning counted(*this);
+  ++spawning_;
+  const ScopeExit ended([this] {
+    --spawning_;
+    spawn_ended_.notify_all();
+  });
   co_await running_zygote();
 }
 
@@ -136,7 +108,7 @@ Task<std::shared_ptr<Zygote>> NativeSource::running_zygote() {
 }
 
 Task<std::shared_ptr<Zygote>> NativeSource::zygote_for_sandbox() {
-  if (host_->zygotes == Zygotes::shared) co_return co_await running_zygote();
+  if (machine_->zygotes == Zygotes::shared) co_return co_await running_zygote();
   if (is_stopped_) throw SpawnError(closed_words, {});
   const std::shared_ptr<Zygote> first = std::exchange(zygote_, nullptr);
   if (first && first->alive()) co_return first;
@@ -145,24 +117,24 @@ Task<std::shared_ptr<Zygote>> NativeSource::zygote_for_sandbox() {
 
 Task<std::shared_ptr<Zygote>> NativeSource::load_zygote() {
   const LaunchPlan plan =
-      launch_plan(environment_, host_->programs, host_->users.uids, this_machine());
-  const ZygoteFilters filters{host_->zygote_filter.get(), host_->seccomp_filter.get()};
+      launch_plan(content_, machine_->programs, machine_->users.uids, this_machine());
+  const ZygoteFilters filters{machine_->zygote_filter.get(), machine_->seccomp_filter.get()};
   CgroupTree::Lease cgroup{nullptr, {}};
-  if (host_->cgroups) {
-    cgroup = host_->cgroups->take(loading_limits(config_.resource_limits));
+  if (machine_->cgroups) {
+    cgroup = machine_->cgroups->take(loading_limits(config_.resource_limits));
     cgroup->enter(Cgroup::Phase::ready);
     cgroup->keep_cache();
   }
   const auto zygote =
-      std::make_shared<Zygote>(executor_, host_->programs, plan, filters, std::move(cgroup));
+      std::make_shared<Zygote>(executor_, machine_->programs, plan, filters, std::move(cgroup));
   std::erase_if(zygotes_, [](const auto& one) { return one.expired(); });
   zygotes_.push_back(zygote);
   background_.start("drain a zygote's output", zygote->drain_output());
   try {
-    co_await within(host_->load_limit, zygote->ready());
+    co_await within(machine_->load_limit, zygote->ready());
   } catch (const DeadlineExceeded&) {
     throw ReadyTimeout(zygote->loading() + ": the environment was not loaded within " +
-                       in_seconds(host_->load_limit));
+                       in_seconds(machine_->load_limit));
   }
   zygote->set_limits(serving_limits(config_.resource_limits));
   co_return zygote;
@@ -177,195 +149,179 @@ wire::SpawnRequest NativeSource::request_for(uid_t uid) const {
   request.scratch_bytes = scratch_bytes;
   request.scratch_inodes = scratch_bytes / bytes_per_inode;
   request.file_bytes = blueprint::largest_file_bytes(config_);
-  request.use_landlock = host_->use_landlock ? 1 : 0;
+  request.use_landlock = machine_->use_landlock ? 1 : 0;
   return request;
 }
 
 Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn() {
-  const Spawning counted(*this);
+  ++spawning_;
+  const ScopeExit ended([this] {
+    --spawning_;
+    spawn_ended_.notify_all();
+  });
   const std::shared_ptr<Zygote> zygote = co_await zygote_for_sandbox();
   try {
     co_return co_await spawn_from(zygote);
   } catch (const ZygoteEnded&) {
     if (is_stopped_) throw;
-    log::warning("a zygote has ended and is started again", {});
+    log::warning("zygote exited and is started again", {{"blueprint", config_.name}});
   }
-  // Only once: a second one that ends has its reasons.
+  // Only once: if a second zygote exits as well, the next one would, too.
   co_return co_await spawn_from(co_await zygote_for_sandbox());
 }
 
-Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr<Zygote> zygote) {
+// What the zygote is asked for. It gets copies of `fds`, in the order of the request.
+struct NativeSource::PlannedFork {
+  std::unique_ptr<NativeSandbox> sandbox;
+  wire::SpawnRequest request;
+  std::vector<os::UniqueFd> fds;
+};
+
+NativeSource::PlannedFork NativeSource::plan_fork(const std::shared_ptr<Zygote>& zygote) {
   SandboxParts parts;
   parts.zygote = zygote;
-  if (host_->free_uids) parts.uid = UidPool::take(host_->free_uids);
-  if (host_->cgroups) parts.cgroup = host_->cgroups->take(cgroup_limits(config_.resource_limits));
-  StreamPair stream = stream_pair();
+  if (machine_->free_uids) parts.uid = UidPool::take(machine_->free_uids);
+  if (machine_->cgroups)
+    parts.cgroup = machine_->cgroups->take(cgroup_limits(config_.resource_limits));
   std::vector<os::UniqueFd> joining;
   if (parts.cgroup) joining = parts.cgroup->open_for_joining();
-  wire::SpawnRequest request = request_for(parts.uid ? parts.uid->uid() : 0);
-  const os::UniqueFd network = zygote->take_network();
-  request.has_network = network ? 1 : 0;
-  // Before its processes, so that nothing can fail between them and their owner.
-  auto sandbox = std::make_unique<NativeSandbox>(executor_, *this, random_id(),
+  PlannedFork plan;
+  plan.request = request_for(parts.uid ? parts.uid->uid() : 0);
+  os::SocketPair stream = os::make_socket_pair(SOCK_STREAM);
+  plan.sandbox = std::make_unique<NativeSandbox>(executor_, *this, random_id(),
                                                  std::move(stream.ours), std::move(parts));
-  os::UniqueFd worker_requests = sandbox->worker_requests().take_far_end();
-  std::vector<int> fds{stream.theirs.get(), worker_requests.get()};
-  if (network) fds.push_back(network.get());
-  for (const os::UniqueFd& file : joining) fds.push_back(file.get());
-  // Also for a caller that was cancelled meanwhile: what is forked must have an owner, or its user
-  // and its cgroup would be free before it has ended.
-  sandbox->own(co_await shielded(zygote->fork(request, fds, host_->ready_limit)));
-  sandbox->enter(Cgroup::Phase::preparing);
-  stream.theirs.reset();
-  worker_requests.reset();
-  std::exception_ptr failure;
-  try {
-    co_await make_ready(*sandbox);
-  } catch (...) {
-    failure = std::current_exception();
+  plan.fds.push_back(std::move(stream.theirs));
+  plan.fds.push_back(plan.sandbox->worker_requests().take_far_end());
+  if (os::UniqueFd network = zygote->take_network()) {
+    plan.request.has_network = 1;
+    plan.fds.push_back(std::move(network));
   }
-  if (!failure) co_return sandbox;
-  // The caller's place in a pool is free when this throws, so its processes have to be gone.
-  sandbox->kill();
-  co_await shielded(sandbox->exited());
-  std::rethrow_exception(failure);
+  append(plan.fds, std::move(joining));
+  return plan;
+}
+
+// The order of these steps matters:
+// 1. User, cgroup, sockets and network are taken and belong to the NativeSandbox before there is a
+//    process. So nothing can fail between the fork and the owner of what it made.
+// 2. The fork is shielded. If the caller is cancelled meanwhile, the sandbox still gets its pidfd,
+//    and its destructor kills it. Otherwise user and cgroup would be free while processes use them.
+// 3. Our copies of the sandbox's descriptors are closed at once. While one is open, the stream does
+//    not end when the sandbox does.
+// 4. Requests for workers are served before the sandbox is ready: it is ready when it has a worker.
+// 5. The posture is read while the worker warms up. No process of the sandbox can gain anything
+//    after the fork. A difference may be a file that Python has open for a moment, so it is
+//    read again when the sandbox is ready, before any script runs.
+// 6. stop() may have been called at any co_await. It is checked last.
+// 7. A failure is thrown only when the processes have exited: the caller's place in a pool is free
+//    then.
+Task<std::unique_ptr<backend::Sandbox>> NativeSource::spawn_from(std::shared_ptr<Zygote> zygote) {
+  PlannedFork plan = plan_fork(zygote);
+  NativeSandbox& sandbox = *plan.sandbox;
+  const std::vector<int> fds = numbers_of(plan.fds);
+  sandbox.own(co_await shielded(zygote->fork(plan.request, fds, machine_->ready_limit)));
+  sandbox.enter(Cgroup::Phase::preparing);
+  plan.fds.clear();
+  co_await or_clean_up(make_ready(sandbox), kill_and_await_exit(sandbox));
+  co_return std::move(plan.sandbox);
 }
 
 Task<> NativeSource::make_ready(NativeSandbox& sandbox) {
   sandbox.serve_workers();
-  std::future<Differences> seen = look_at(sandbox);
-  try {
-    co_await sandbox.channel().await_ready(host_->ready_limit);
-  } catch (const IncompleteRead&) {
-    throw SpawnError(why_not_ready(sandbox, "the sandbox ended before it was ready"), {});
-  } catch (const SpawnError& error) {
-    throw SpawnError(why_not_ready(sandbox, error.what()), error.traceback);
-  }
-  if (seen.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-    co_await on_thread(observers_, [](const std::stop_token&) {});  // comes after it in the line
-  // While it made itself ready it may have had a file of Python's open.
-  if (!seen.get().empty()) co_await check_posture(sandbox);
+  std::future<Differences> look = observer_.look_at(sandbox);
+  co_await await_ready(sandbox);
+  const Differences found = co_await observer_.seen(look);
+  if (!found.empty()) co_await observer_.check(sandbox);
   if (is_stopped_) throw SpawnError("the source was closed", {});
   sandbox.enter(Cgroup::Phase::ready);
 }
 
-ExpectedPosture NativeSource::expected_of(const NativeSandbox& sandbox) const {
-  const uid_t uid = sandbox.uid();
-  ExpectedPosture expected;
-  expected.uid = host_->users.uids ? host_->users.uids->first + uid : ::geteuid();
-  expected.gid = host_->users.uids ? host_->users.uids->first + uid : ::getegid();
-  expected.no_groups = host_->users.uids.has_value();
-  expected.our_namespaces = host_->own_namespaces;
-  if (sandbox.cgroup() != nullptr) {
-    const std::filesystem::path& directory = sandbox.cgroup()->directories().front();
-    expected.cgroup = directory.parent_path().filename() / directory.filename();
-    expected.controllers = sandbox.cgroup()->controllers();
-  }
-  return expected;
-}
-
-// Before anybody's code is in it: what the kernel says, not what was intended. Its processes have
-// given up by then whatever they will, and cannot get it back.
-std::future<Differences> NativeSource::look_at(const NativeSandbox& sandbox) {
-  // Its own handle: the sandbox may be gone before the thread is done.
-  os::UniqueFd handle(::fcntl(sandbox.pidfd(), F_DUPFD_CLOEXEC, 0));
-  if (!handle) throw OsError("duplicate a descriptor");
-  const auto look = std::make_shared<std::packaged_task<Differences()>>(
-      [pidfd = std::move(handle), expected = expected_of(sandbox)] {
-        return differences_seen(
-            pidfd.get(), [&](pid_t first) { return differences_of_sandbox(first, expected); });
-      });
-  asio::post(observers_, [look] { (*look)(); });
-  return look->get_future();
+Task<> NativeSource::await_ready(NativeSandbox& sandbox) try {
+  co_await sandbox.channel().await_ready(machine_->ready_limit);
+} catch (const IncompleteRead&) {
+  throw SpawnError(why_not_ready(sandbox, "the sandbox ended before it was ready"), {});
+} catch (const SpawnError& error) {
+  throw SpawnError(why_not_ready(sandbox, error.what()), error.traceback);
 }
 
 Task<> NativeSource::check_posture(const NativeSandbox& sandbox) {
-  std::future<Differences> seen = look_at(sandbox);
-  co_await on_thread(observers_, [](const std::stop_token&) {});
-  const Differences found = seen.get();
-  if (found.empty()) co_return;
-  throw SpawnError(in_words(found), {});
+  return observer_.check(sandbox);
 }
 
 void NativeSource::make_worker(NativeSandbox& sandbox, WorkerRequest request) {
   if (is_closed_) return;
-  background_.start("make a worker", fork_worker(sandbox.handle(), std::move(request)));
+  background_.start("make a worker", serve_request(sandbox.handle(), std::move(request)));
 }
 
-Task<> NativeSource::fork_worker(std::shared_ptr<NativeSandbox* const> sandbox,
-                                 WorkerRequest wanted) {
+Task<> NativeSource::serve_request(std::shared_ptr<NativeSandbox* const> sandbox,
+                                   WorkerRequest request) {
   std::string failure;
   try {
-    if (*sandbox != nullptr) co_await let_worker_in(**sandbox, std::move(wanted.fds));
+    if (*sandbox != nullptr) co_await fork_worker(**sandbox, std::move(request.pipes));
   } catch (const std::exception& error) {
     failure = error.what();
   }
   if (!failure.empty()) {
-    // Init tries only a few times, and whatever we lack may be there again in a moment. Whoever
-    // closes this source does not wait for that.
-    constexpr std::chrono::milliseconds a_moment(50);
-    co_await asio::steady_timer(executor_, a_moment).async_wait(asio::use_awaitable);
+    // Init retries only a few times, and what is missing may be there again soon. close() cancels
+    // this wait.
+    constexpr std::chrono::milliseconds before_retry(50);
+    co_await asio::steady_timer(executor_, before_retry).async_wait(asio::use_awaitable);
   }
   if (*sandbox == nullptr || has_ended((*sandbox)->pidfd())) co_return;
   if (!failure.empty()) {
-    log::warning("a sandbox gets no worker", {{"sandbox", (*sandbox)->id()}, {"error", failure}});
-    (*sandbox)->worker_requests().say_failed(wanted.number, failure);
+    log::warning("worker could not be made",
+                 {{"blueprint", config_.name}, {"sandbox", (*sandbox)->id()}, {"error", failure}});
+    (*sandbox)->worker_requests().say_failed(request.number, failure);
   }
   (*sandbox)->serve_workers();
 }
 
-// The sandbox may be gone at any time; then so is the process that was to fork the worker.
-Task<> NativeSource::let_worker_in(const NativeSandbox& sandbox, std::vector<os::UniqueFd> ends) {
+// The sandbox may be destroyed at any co_await: it is not used after the first. The process that
+// was to fork the worker then exits with it.
+Task<> NativeSource::fork_worker(const NativeSandbox& sandbox, std::vector<os::UniqueFd> pipes) {
   const std::shared_ptr<Zygote> zygote = sandbox.zygote();
-  const ExpectedPosture expected = expected_of(sandbox);
+  const ExpectedPosture expected = observer_.expected_of(sandbox);
   const os::UniqueFd first(::fcntl(sandbox.pidfd(), F_DUPFD_CLOEXEC, 0));
   if (!first) throw OsError("duplicate a descriptor");
-  StreamPair gate = stream_pair();
+  os::SocketPair gate = os::make_socket_pair(SOCK_STREAM);
   wire::SpawnRequest request = request_for(sandbox.uid());
   request.kind = wire::SpawnKind::worker;
   std::vector<os::UniqueFd> joining;
   if (sandbox.cgroup() != nullptr) joining = sandbox.cgroup()->open_for_joining();
   std::vector<int> fds{first.get(), gate.theirs.get()};
-  for (const auto* more : {&ends, &joining})
-    for (const os::UniqueFd& fd : *more) fds.push_back(fd.get());
-  const os::UniqueFd entering = co_await shielded(zygote->fork(request, fds, host_->ready_limit));
-  // Init shall see the end of who has the others.
-  ends.clear();
+  for (const auto* more : {&pipes, &joining})
+    for (const int fd : numbers_of(*more)) fds.push_back(fd);
+  const os::UniqueFd worker = co_await shielded(zygote->fork(request, fds, machine_->ready_limit));
+  // Only the worker may hold these now: init must see when it exits.
+  pipes.clear();
   gate.theirs.reset();
   DescriptorStream stream(executor_, std::move(gate.ours));
   std::array<char, 1> byte{};
-  // At its end before, it has told init why.
+  // The worker says that it is in the sandbox, and waits. If it exits before, it has told init why.
   if (co_await stream.read_some(byte) == 0) co_return;
-  const Differences found = co_await on_thread(observers_, [&](const std::stop_token&) {
-    return differences_seen(entering.get(), [&](pid_t pid) {
-      return differences_of_newcomer(pid, pid_of(first.get()), expected);
-    });
-  });
-  if (!found.empty()) throw SpawnError(in_words(found), {});
+  co_await observer_.check_newcomer(worker, first, expected);
   co_await stream.write({byte.data(), byte.size()});
 }
 
-Task<> NativeSource::wait_and_clear(SandboxParts remains) {
-  // To the end, even when its owner is in a hurry: what is not cleared now stays.
+Task<> NativeSource::await_exit_and_clear(SandboxParts parts) {
+  // Not cancellable: what is not cleared now is never cleared.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  const Ending ending(executor_, remains.pidfd.get(), remains.cgroup.get());
-  co_await process_ended(remains.pidfd.get());
-  if (remains.network) remains.zygote->keep_network(std::move(remains.network));
-  if (remains.cgroup && remains.cgroup->has_cache_to_trim())
-    co_await on_thread(trimmer(), [&](const std::stop_token&) { remains.cgroup->trim_cache(); });
+  const Ending ending(executor_, parts.pidfd.get(), parts.cgroup.get());
+  co_await process_ended(parts.pidfd.get());
+  if (parts.network) parts.zygote->keep_network(std::move(parts.network));
+  if (parts.cgroup && parts.cgroup->has_cache_to_trim())
+    co_await on_thread(trimmer().pool(),
+                       [&](const std::stop_token&) { parts.cgroup->trim_cache(); });
 }
 
-asio::thread_pool& NativeSource::trimmer() {
-  if (trimmer_) return *trimmer_;
-  trimmer_.emplace(1);
-  asio::post(*trimmer_, [] { ::setpriority(PRIO_PROCESS, 0, later); });
+BackgroundThread& NativeSource::trimmer() {
+  if (!trimmer_) trimmer_.emplace();
   return *trimmer_;
 }
 
-void NativeSource::bury(SandboxParts remains) {
-  // Its zygote ended long ago, and so did it.
+void NativeSource::clear_away(SandboxParts parts) {
+  // Its zygote has exited by then, and all its processes with it.
   if (is_closed_) return;
-  background_.start("clear a sandbox away", wait_and_clear(std::move(remains)));
+  background_.start("clear a sandbox away", await_exit_and_clear(std::move(parts)));
 }
 
 void NativeSource::stop() {
@@ -378,7 +334,7 @@ void NativeSource::stop() {
 
 Task<> NativeSource::close() {
   stop();
-  while (spawning_ > 0) co_await spawn_ended_.async_wait(asio::as_tuple(asio::use_awaitable));
+  co_await spawn_ended_.wait_until([this] { return spawning_ == 0; });
   co_await background_.close();
   is_closed_ = true;
 }

@@ -1,6 +1,6 @@
 #include "native/sandbox_users.h"
 
-#include "native/native_source.h"
+#include "native/native_machine.h"
 
 namespace hearth::native {
 

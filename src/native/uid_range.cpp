@@ -1,6 +1,7 @@
 #include "native/uid_range.h"
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/log.h"
 #include "os/trusted_path.h"
 
@@ -17,17 +18,17 @@ constexpr uid_t first_sandbox_uid = 1000;
 
 // The first that can be used. None in a container whose files are all read-only.
 std::optional<fs::path> usable_of(const std::vector<fs::path>& directories) {
-  std::string problems;
+  std::vector<std::string> problems;
   for (const fs::path& directory : directories) {
     try {
       os::make_private_directory(directory);
       return directory;
     } catch (const Error& error) {
-      problems += (problems.empty() ? "" : "; ") + std::string(error.what());
+      problems.emplace_back(error.what());
     }
   }
-  log::warning("the users of sandboxes are chosen at random: no directory for claims can be used",
-               {{"problems", problems}});
+  log::warning("users of sandboxes are chosen at random: no directory for claims can be used",
+               {{"problems", joined(problems, "; ")}});
   return std::nullopt;
 }
 

@@ -2,7 +2,7 @@
 // its user id: root in a container may lack rights, root of a user namespace may lack users.
 #pragma once
 
-#include "native/cgroup.h"
+#include "native/cgroup_mounts.h"
 #include "native/launch_plan.h"
 #include "os/user_rights.h"
 

@@ -3,12 +3,12 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "os/packet.h"
+#include "os/pairs.h"
 #include "wire/member_reader.h"
 #include "wire/protocol_error.h"
 
 #include <boost/json.hpp>
 
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ namespace {
 constexpr std::size_t max_request_bytes = 256;
 constexpr std::size_t fds_of_worker = 4;
 
-// The last to close a socket may have to wait for what is on its way; a pipe holds up nobody.
+// Closing the last descriptor of a socket may block until its data is sent. Closing a pipe never
+// does.
 bool all_are_pipes(const std::vector<os::UniqueFd>& fds) {
   return std::all_of(fds.begin(), fds.end(), [](const os::UniqueFd& fd) {
     struct stat info{};
@@ -31,13 +32,10 @@ bool all_are_pipes(const std::vector<os::UniqueFd>& fds) {
 }  // namespace
 
 WorkerRequests::WorkerRequests(const asio::any_io_executor& executor) : socket_(executor) {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    throw OsError("create the sandbox's line for workers");
-  far_end_.reset(ends[1]);
-  os::UniqueFd near_end(ends[0]);
-  socket_.assign(near_end.get());
-  near_end.release();
+  os::SocketPair pair = os::make_socket_pair(SOCK_SEQPACKET);
+  far_end_ = std::move(pair.theirs);
+  socket_.assign(pair.ours.get());
+  pair.ours.release();
 }
 
 void WorkerRequests::await_request(std::function<void(WorkerRequest)> on_request) {
@@ -52,7 +50,7 @@ void WorkerRequests::await_request(std::function<void(WorkerRequest)> on_request
                      });
 }
 
-// False when nobody is there to ask any more, or nobody to listen to.
+// False at the end of the stream and after a malformed request.
 bool WorkerRequests::receive(std::optional<WorkerRequest>& request) try {
   std::array<char, max_request_bytes> buffer{};
   std::optional<os::Packet> packet = os::receive_packet(socket_.native_handle(), buffer);
@@ -71,7 +69,7 @@ bool WorkerRequests::receive(std::optional<WorkerRequest>& request) try {
   }
   return true;
 } catch (const Error& error) {
-  log::warning("a sandbox's request for a worker is not understood", {{"error", error.what()}});
+  log::warning("worker request is malformed", {{"error", error.what()}});
   return false;
 }
 
@@ -80,7 +78,7 @@ void WorkerRequests::say_failed(std::uint64_t number, const std::string& why) tr
                   R"({"type":"prepare_failed","number":)" + std::to_string(number) +
                       R"(,"message":)" + boost::json::serialize(boost::json::value(why)) + '}');
 } catch (const Error& error) {
-  log::warning("a sandbox is not told about its worker", {{"error", error.what()}});
+  log::warning("worker failure could not be sent to the sandbox", {{"error", error.what()}});
 }
 
 }  // namespace hearth::native

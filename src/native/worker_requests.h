@@ -1,5 +1,5 @@
-// native/worker_requests.h: the socket on which the init of a sandbox asks for workers. What comes
-// from there is not to be trusted more than the sandbox is.
+// native/worker_requests.h: the socket on which the init of a sandbox asks for workers. Nothing
+// that arrives there is trusted.
 #pragma once
 
 #include "os/unique_fd.h"
@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 
 struct WorkerRequest {
   std::uint64_t number = 0;
-  std::vector<os::UniqueFd> fds;  // the worker's stdout, stderr, emit and run, all of them pipes
+  std::vector<os::UniqueFd> pipes;  // the worker's ends of stdout, stderr, emit and run
 };
 
 class WorkerRequests {
@@ -31,8 +31,9 @@ class WorkerRequests {
   // The other end, for init; once.
   os::UniqueFd take_far_end() { return std::move(far_end_); }
 
-  // `on_request` is called once, when there is one; not if this is gone by then. One whose pipes
-  // did not arrive is refused; whoever talks nonsense is not heard again.
+  // Calls `on_request` once, for the next request, unless this object is destroyed before. A
+  // request without its pipes is answered with a failure. After a malformed one nothing is read any
+  // more.
   void await_request(std::function<void(WorkerRequest)> on_request);
   void say_failed(std::uint64_t number, const std::string& why);
 

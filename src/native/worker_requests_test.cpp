@@ -29,7 +29,7 @@ struct Fixture {
     pipe.reset(ends[0]);
     ::close(ends[1]);
     line->await_request([this](const WorkerRequest& request) {
-      CHECK(request.fds.size() == 4);
+      CHECK(request.pipes.size() == 4);
       asked.push_back(request.number);
     });
   }

@@ -3,17 +3,17 @@
 #include "async/alarm.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/scope_exit.h"
 #include "channel/sandbox_channel.h"
 #include "native/launcher_process.h"
 #include "os/packet.h"
+#include "os/pairs.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,42 +29,24 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t max_packet_bytes = std::size_t{128} << 10;
+constexpr std::size_t max_report_bytes = std::size_t{128} << 10;  // while it loads
+constexpr std::size_t max_reply_bytes = 256;
+static_assert(sizeof(wire::SpawnReply) < max_reply_bytes);
 constexpr std::size_t max_last_words_bytes = std::size_t{16} << 10;
-// Each costs a megabyte; so many make some thousand sandboxes a second.
+// Each costs a megabyte. So many can make some thousand sandboxes a second.
 constexpr unsigned most_twins = 8;
 
-class Counted {
- public:
-  explicit Counted(std::size_t& count) : count_(count) { ++count_; }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-  ~Counted() { --count_; }
-
- private:
-  std::size_t& count_;
-};
-
-struct Pair {
-  os::UniqueFd ours;
-  os::UniqueFd theirs;
-};
-
-Pair control_pair() {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0)
-    throw OsError("create the zygote's socket");
-  Pair pair{os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
-  // Python waits in a blocking read.
-  ::fcntl(pair.theirs.get(), F_SETFL, 0);
-  return pair;
+os::SocketPair make_control() {
+  os::SocketPair control = os::make_socket_pair(SOCK_SEQPACKET);
+  // Only ours: Python waits in a blocking read.
+  ::fcntl(control.ours.get(), F_SETFL, O_NONBLOCK);
+  return control;
 }
 
-Pair output_pair() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw OsError("create a pipe");
-  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  return {os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
+os::Pipe make_output() {
+  os::Pipe output = os::make_pipe();
+  ::fcntl(output.read_end.get(), F_SETFL, O_NONBLOCK);
+  return output;
 }
 
 std::string string_in(const json::object& message, std::string_view key) {
@@ -85,19 +67,19 @@ Zygote::Zygote(const asio::any_io_executor& executor, const backend::Programs& p
     : executor_(executor),
       cgroup_(std::move(cgroup)),
       most_twins_(std::clamp(std::thread::hardware_concurrency(), 1U, most_twins)),
-      twin_is_idle_(executor, asio::steady_timer::time_point::max()),
+      twin_is_idle_(executor),
       output_(new Output{asio::posix::stream_descriptor(executor), {}}) {
-  Pair control = control_pair();
-  Pair output = output_pair();
+  os::SocketPair control = make_control();
+  os::Pipe output = make_output();
   twins_.push_back(
       std::make_shared<Twin>(asio::posix::stream_descriptor(executor, control.ours.release())));
-  output_->pipe.assign(output.ours.release());
+  output_->pipe.assign(output.read_end.release());
   // Each zygote reads the filter from its start, and they may start at the same time.
   const os::UniqueFd sandbox_filter(
       ::open(("/proc/self/fd/" + std::to_string(filters.sandbox)).c_str(), O_RDONLY | O_CLOEXEC));
   if (!sandbox_filter) throw OsError("open the seccomp filter");
-  std::vector<PlacedFd> fds{{output.theirs.get(), STDOUT_FILENO},
-                            {output.theirs.get(), STDERR_FILENO},
+  std::vector<PlacedFd> fds{{output.write_end.get(), STDOUT_FILENO},
+                            {output.write_end.get(), STDERR_FILENO},
                             {control.theirs.get(), zygote_control_fd},
                             {sandbox_filter.get(), zygote_seccomp_fd},
                             {filters.own, launcher_seccomp_fd}};
@@ -154,15 +136,16 @@ Task<> Zygote::ready() {
 }
 
 Task<> Zygote::await_loaded() {
+  std::vector<char> buffer(max_report_bytes);
   while (true) {
-    const Reply reply = co_await receive(*twins_.front());
+    const Reply reply = co_await receive(*twins_.front(), buffer);
     if (reply.text.empty()) fail_as_ended();
     const json::object message = parse(reply.text);
     const std::string type = string_in(message, "type");
     if (type == "ready") co_return;
     if (type == "failed")
       throw SpawnError(string_in(message, "message"), string_in(message, "traceback"));
-    if (type != "loading") throw SpawnError("the zygote made no sense", {});
+    if (type != "loading") throw SpawnError("the zygote sent a malformed message", {});
     loading_ = string_in(message, "what");
   }
 }
@@ -184,8 +167,7 @@ void Zygote::set_limits(const CgroupLimits& limits) {
   if (cgroup_) cgroup_->set_limits(limits);
 }
 
-Task<Zygote::Reply> Zygote::receive(Twin& twin) {
-  static std::array<char, max_packet_bytes> buffer;  // all zygotes live on one loop
+Task<Zygote::Reply> Zygote::receive(Twin& twin, std::span<char> buffer) {
   while (true) {
     if (std::optional<os::Packet> packet = os::receive_packet(twin.control.native_handle(), buffer))
       co_return Reply{std::string(packet->text),
@@ -201,23 +183,8 @@ std::shared_ptr<Zygote::Twin> Zygote::idle_twin() const {
   return found == twins_.end() ? nullptr : *found;
 }
 
-class Zygote::Use {
- public:
-  Use(Zygote& zygote, Twin& twin) : zygote_(zygote), twin_(twin) { twin_.is_busy = true; }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-  ~Use() {
-    twin_.is_busy = false;
-    zygote_.let_next_in();
-  }
-
- private:
-  Zygote& zygote_;
-  Twin& twin_;
-};
-
 void Zygote::let_next_in() {
-  if (waiting_ > 0 && idle_twin()) twin_is_idle_.cancel_one();
+  if (waiting_ > 0 && idle_twin()) twin_is_idle_.notify_one();
 }
 
 Task<os::UniqueFd> Zygote::fork(wire::SpawnRequest request, const std::vector<int>& fds,
@@ -225,24 +192,29 @@ Task<os::UniqueFd> Zygote::fork(wire::SpawnRequest request, const std::vector<in
   bool had_to_wait = false;
   while (true) {
     const std::shared_ptr<Twin> twin = idle_twin();
-    // First come, first served: who was let in may not have come yet.
+    // First come, first served: a task that was woken for this twin may not have run yet.
     if (!twin || (waiting_ > 0 && !had_to_wait)) {
       had_to_wait = true;
-      const Counted counted(waiting_);
-      co_await twin_is_idle_.async_wait(asio::as_tuple(asio::use_awaitable));
+      ++waiting_;
+      const ScopeExit left([this] { --waiting_; });
+      co_await twin_is_idle_.wait();
       continue;
     }
-    const Use use(*this, *twin);
+    twin->is_busy = true;
+    const ScopeExit released([this, twin] {
+      twin->is_busy = false;
+      let_next_in();
+    });
     let_next_in();
-    // With it ends the wait for its answer.
+    // Its exit ends the wait for its answer.
     const Alarm watchdog(executor_, limit, [this] {
-      log::error("a zygote does not answer and is ended", {});
+      log::error("zygote does not answer and is killed", {});
       end();
     });
     if (had_to_wait && twins_.size() + twins_coming_ < most_twins_) co_await add_twin(*twin);
     std::optional<Forked> forked = co_await ask(*twin, request, fds);
     if (!forked) {
-      log::warning("a zygote's twin has ended", {});
+      log::warning("zygote's twin exited", {});
       std::erase(twins_, twin);
     } else if (forked->pidfd) {
       co_return std::move(forked->pidfd);
@@ -252,12 +224,13 @@ Task<os::UniqueFd> Zygote::fork(wire::SpawnRequest request, const std::vector<in
   }
 }
 
-// Whoever wants a sandbox gets it without a twin as well, if later.
+// If it fails, requests only wait longer.
 Task<> Zygote::add_twin(Twin& of) {
-  const Counted coming(twins_coming_);
-  std::optional<Pair> control;
+  ++twins_coming_;
+  const ScopeExit came([this] { --twins_coming_; });
+  std::optional<os::SocketPair> control;
   try {
-    control = control_pair();
+    control = make_control();
   } catch (const OsError&) {
     co_return;
   }
@@ -293,15 +266,18 @@ Task<std::optional<Zygote::Forked>> Zygote::ask(Twin& twin, wire::SpawnRequest r
 }
 
 Task<Zygote::Forked> Zygote::answer_to(const wire::SpawnRequest& request, Twin& twin) {
-  Reply reply = co_await receive(twin);
+  std::array<char, max_reply_bytes> buffer;  // NOLINT: filled by receive
+  Reply reply = co_await receive(twin, buffer);
   if (reply.text.empty()) fail_as_ended();
   wire::SpawnReply answer{};
-  if (reply.text.size() != sizeof answer) throw SpawnError("the zygote made no sense", {});
+  if (reply.text.size() != sizeof answer)
+    throw SpawnError("the zygote sent a malformed message", {});
   std::memcpy(&answer, reply.text.data(), sizeof answer);
-  if (answer.number != request.number) throw SpawnError("the zygote made no sense", {});
+  if (answer.number != request.number) throw SpawnError("the zygote sent a malformed message", {});
   // The kernel drops what there is no room for.
   if (answer.error == 0 && !reply.fd && request.kind != wire::SpawnKind::twin)
-    throw SpawnError("a process was made, but no descriptor was left to hold it by", {});
+    throw SpawnError("a process was forked, but this process has no file descriptor left for it",
+                     {});
   co_return Forked{std::move(reply.fd), static_cast<int>(answer.error)};
 }
 

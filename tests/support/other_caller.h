@@ -1,7 +1,7 @@
 // tests/support/other_caller.h: this test program, run again by a caller with other rights.
 #pragma once
 
-#include "native/cgroup.h"
+#include "native/cgroup_mounts.h"
 #include "os/unique_fd.h"
 
 #include <sys/types.h>
