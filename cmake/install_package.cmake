@@ -11,7 +11,7 @@ function(install_programs)
   install(TARGETS hearth RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(TARGETS hearth-init hearth-launcher hearth-isolate
     RUNTIME DESTINATION ${HEARTH_LIBEXECDIR} LIBRARY DESTINATION ${HEARTH_LIBEXECDIR})
-  install(FILES ${CMAKE_SOURCE_DIR}/harness/executor_harness.py DESTINATION ${HEARTH_LIBEXECDIR})
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/bin/executor_harness DESTINATION ${HEARTH_LIBEXECDIR})
 endfunction()
 
 # install_package(module...): these modules, each as Hearth::MODULE, and all of them as Hearth::hearth.

@@ -17,7 +17,8 @@ import tempfile
 import time
 import unittest
 
-HARNESS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "executor_harness.py")
+HARNESS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "executor_harness")
+MODULES = sorted(name[:-3] for name in os.listdir(HARNESS) if name.endswith(".py"))
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_SECONDS = 30.0
 RESTED_SECONDS = 0.03

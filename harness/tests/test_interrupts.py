@@ -94,9 +94,10 @@ class Timeouts(SharedHarness):
     def test_a_signal_outside_the_script_waits_until_it_may_be_raised(self):
         """The windows are too small to hit from outside, so this calls the handler where it must not raise."""
         code = (
-            "import signal, sys, time\nsys.path.insert(0, %r)\nimport executor_harness as harness\n"
-            "i = harness.interrupts\ni.restore()\ni.arm(0)\ni.on_signal(signal.SIGINT, sys._getframe())\n"
-            "print(type(harness.attempt(time.sleep, 60)).__name__)\ni.disarm()\ni.on_signal(signal.SIGINT, None)"
+            "import signal, sys, time\nsys.path.insert(0, %r)\n"
+            "from executor_harness.interrupts import attempt, interrupts as i\n"
+            "i.restore()\ni.arm(0)\ni.on_signal(signal.SIGINT, sys._getframe())\n"
+            "print(type(attempt(time.sleep, 60)).__name__)\ni.disarm()\ni.on_signal(signal.SIGINT, None)"
         )
         command = [sys.executable, "-c", code % os.path.dirname(HARNESS)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=20)

@@ -10,7 +10,7 @@ import termios
 import time
 import unittest
 
-from tests.fake_init import HARNESS, PATIENCE_SECONDS, Harness, Worker
+from tests.fake_init import HARNESS, MODULES, PATIENCE_SECONDS, Harness, Worker
 
 
 def unread_bytes(socket):
@@ -34,7 +34,7 @@ class Start(unittest.TestCase):
             self.assertEqual(harness.run("exit(4)").only("error")["message"], "sys.exit(4) called")
 
     def test_H30_imports_only_the_standard_library(self):
-        code = "import sys; sys.path.insert(0, %r); import executor_harness" % os.path.dirname(HARNESS)
+        code = "import sys; sys.path.insert(0, %r); import executor_harness.program" % os.path.dirname(HARNESS)
         subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True)
 
     def test_H25_a_missing_tools_directory_means_no_tools(self):
@@ -72,6 +72,29 @@ class Start(unittest.TestCase):
             turn = harness.run("import beside, sys; print(beside.x, sys.through_pth)\nimport executor_harness")
             self.assertEqual(turn.stdout, "3 4\n")
             self.assertEqual(turn.only("error")["name"], "ModuleNotFoundError")
+
+    def test_no_module_of_the_harness_is_in_the_way_of_a_script(self):
+        script = (
+            "import sys\nfor name in %r:\n    try: __import__(name)\n    except ImportError: pass\n"
+            "    else: print('found', name)\n"
+            "print([name for name in sys.modules if 'executor_harness' in name],"
+            " [path for path in sys.path if 'executor_harness' in path])"
+        )
+        with Harness() as harness:
+            names = [name for name in MODULES if not name.startswith("__")]
+            self.assertIn("channel", names)
+            self.assertEqual(harness.run(script % names).stdout, "[] []\n")
+
+    def test_tools_may_have_the_names_of_the_harness_modules(self):
+        tools = {"a.py": "import channel\ndef number():\n    return channel.number\n"}
+        with Harness(tools=tools, modules={"channel.py": "number = 5\n"}) as harness:
+            self.assertEqual(harness.run("print(number())").stdout, "5\n")
+
+    def test_no_module_of_the_harness_hides_one_that_python_needs_to_start_it(self):
+        # While Python looks for __main__, the harness's directory comes first on sys.path.
+        library = os.path.dirname(os.__file__)
+        of_python = {name.partition(".")[0] for name in os.listdir(library)} | set(sys.builtin_module_names)
+        self.assertEqual(of_python.intersection(MODULES) - {"__pycache__"}, set())
 
     def test_a_python_that_a_script_starts_finds_them_too(self):
         child = "import subprocess, sys\nprint(subprocess.check_output([sys.executable, '-m', 'beside'], text=True))"

@@ -95,6 +95,10 @@ class Tools(SharedHarness):
         data = {"success": True, "data": {"name": "ann"}, "message": "found"}
         self.assertEqual(turn.only("final_result")["data"], data)
 
+    def test_helpers_pickle(self):
+        script = "import pickle\nprint(all(pickle.loads(pickle.dumps(f)) is f for f in (emit_log, emit_intermediate, emit_result)))"
+        self.assertEqual(self.run_script(script).stdout, "True\n")
+
     def test_tool_results_and_tool_classes_pickle(self):
         turn = self.run_script("import pickle; print(pickle.loads(pickle.dumps([Point(1), ToolResult(True)])))")
         self.assertEqual(turn.stdout, "[Point(x=1, y=0), ToolResult(success=True, data=None, message='')]\n")

@@ -25,6 +25,20 @@ std::vector<fs::path> places(const fs::path& named) {
   return {beside, (beside / HEARTH_LIBEXEC_FROM_BIN).lexically_normal()};
 }
 
+// The program itself or, of the harness, which is a directory, everything in it.
+std::vector<fs::path> files_of(const fs::path& program) {
+  std::vector<fs::path> files{program};
+  if (!fs::is_directory(program)) return files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(program))
+    files.push_back(entry.path());
+  return files;
+}
+
+void require_trusted_program(const fs::path& program) {
+  for (const fs::path& file : files_of(program))
+    if (const auto reason = os::distrust_of_program(file)) throw os::UntrustedPath(*reason);
+}
+
 fs::path first_with(const std::string& name, const std::vector<fs::path>& directories) {
   std::string tried;
   for (const fs::path& directory : directories) {
@@ -41,14 +55,13 @@ Programs find_programs(const fs::path& named) {
   const fs::path place = named_place(named);
   const fs::path directory = first_with("hearth-launcher", places(place));
   for (const char* name :
-       {"hearth-launcher", "hearth-init", "libhearth-isolate.so", "executor_harness.py"}) {
+       {"hearth-launcher", "hearth-init", "libhearth-isolate.so", "executor_harness"}) {
     first_with(name, {directory});
     // Those of the running program's own installation are as good as that program.
-    const auto reason = place.empty() ? std::nullopt : os::distrust_of_program(directory / name);
-    if (reason) throw os::UntrustedPath(*reason);
+    if (!place.empty()) require_trusted_program(directory / name);
   }
   return {directory / "hearth-launcher", directory / "hearth-init",
-          directory / "libhearth-isolate.so", directory / "executor_harness.py"};
+          directory / "libhearth-isolate.so", directory / "executor_harness"};
 }
 
 }  // namespace hearth::backend

@@ -9,7 +9,7 @@ struct Programs {
   std::filesystem::path launcher;
   std::filesystem::path init;
   std::filesystem::path isolate_library;
-  std::filesystem::path harness;
+  std::filesystem::path harness;  // a directory: a Python package
 };
 
 // All of one directory: $HEARTH_LIBEXEC; else `named`; else, as for `hearth` itself, beside the

@@ -1,9 +1,11 @@
 #include "backend/programs.h"
 
 #include "base/error.h"
+#include "os/trusted_path.h"
 #include "tests/support/temporary_directory.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <string>
@@ -17,9 +19,12 @@ namespace fs = std::filesystem;
 
 struct Directory : test::TemporaryDirectory {
   explicit Directory(const std::string& without = "") {
-    for (const std::string name :
-         {"hearth-launcher", "hearth-init", "libhearth-isolate.so", "executor_harness.py"})
+    for (const std::string name : {"hearth-launcher", "hearth-init", "libhearth-isolate.so"})
       if (name != without) write(name, "");
+    if (without == "executor_harness") return;
+    fs::create_directories(path() / "executor_harness/__pycache__");
+    write("executor_harness/worker.py", "");
+    write("executor_harness/__pycache__/worker.pyc", "");
   }
 };
 
@@ -42,7 +47,7 @@ TEST_CASE("an embedding program names the directory of the programs") {
   CHECK(programs.launcher == directory.path() / "hearth-launcher");
   CHECK(programs.init == directory.path() / "hearth-init");
   CHECK(programs.isolate_library == directory.path() / "libhearth-isolate.so");
-  CHECK(programs.harness == directory.path() / "executor_harness.py");
+  CHECK(programs.harness == directory.path() / "executor_harness");
 }
 
 TEST_CASE("HEARTH_LIBEXEC mends a directory that was compiled in") {
@@ -57,9 +62,25 @@ TEST_CASE("an empty HEARTH_LIBEXEC is as good as none") {
   CHECK(find_programs(directory.path()).init == directory.path() / "hearth-init");
 }
 
-TEST_CASE("programs that are not where somebody said are not taken from elsewhere") {
-  const Directory directory("executor_harness.py");
-  const std::string expected = "executor_harness.py is missing: it is not in " +
+TEST_CASE("root takes no program and no module of the harness that another user has made" *
+          doctest::skip(::geteuid() != 0)) {
+  const Directory directory;
+  for (const char* name :
+       {"hearth-launcher", "hearth-init", "libhearth-isolate.so", "executor_harness",
+        "executor_harness/worker.py", "executor_harness/__pycache__",
+        "executor_harness/__pycache__/worker.pyc"}) {
+    INFO(name);
+    const fs::path path = directory.path() / name;
+    REQUIRE(::lchown(path.c_str(), 65534, 65534) == 0);
+    CHECK_THROWS_AS(find_programs(directory.path()), os::UntrustedPath);
+    REQUIRE(::lchown(path.c_str(), 0, 0) == 0);
+    CHECK_NOTHROW(find_programs(directory.path()));
+  }
+}
+
+TEST_CASE("programs that are missing in the named directory are not taken from elsewhere") {
+  const Directory directory("executor_harness");
+  const std::string expected = "executor_harness is missing: it is not in " +
                                directory.path().string() +
                                " (HEARTH_LIBEXEC can name the directory of Hearth's programs)";
   CHECK_THROWS_WITH_AS(find_programs(directory.path()), expected.c_str(), Error);

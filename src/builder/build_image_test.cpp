@@ -38,10 +38,11 @@ struct Fixture {
     plan.blueprint = "box";
     plan.checksum = "abc";
     plan.python_version = "3.11";
-    for (auto* program : {&options.programs.init, &options.programs.harness}) {
-      *program = place.path() / (program == &options.programs.init ? "init" : "harness");
-      std::ofstream(*program) << "x";
-    }
+    options.programs.init = place.path() / "init";
+    options.programs.harness = place.path() / "harness";
+    place.write("init", "x");
+    std::filesystem::create_directory(options.programs.harness);
+    place.write("harness/__main__.py", "x");
     engine.will_say(test::pong);
     engine.will_say(test::answer("404 Not Found", R"({"message":"no such image"})"));
   }

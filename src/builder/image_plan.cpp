@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 
 namespace hearth::builder {
 namespace {
@@ -83,6 +84,12 @@ PipOptions pip_inside(const PipOptions& options) {
   return inside;
 }
 
+std::string compile_command(const std::string& tree) {
+  std::string command = "python3";
+  for (const std::string& word : compile_arguments({tree})) command += ' ' + word;
+  return command;
+}
+
 std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
                            const std::string& base, const std::string& stage) {
   std::string text = "FROM " + base + " AS packages\n" +
@@ -101,8 +108,7 @@ std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
   // Installing wheels needs no second process, and so no code of a package can run.
   const std::string alone = "ulimit -p 1 2>/dev/null || ulimit -u 1; exec \"$@\"";
   if (!options.pip.allow_source_builds) pip.insert(pip.begin(), {"/bin/sh", "-c", alone, "sh"});
-  text += "\nRUN " + exec_form(pip) + "\nRUN python3";
-  for (const std::string& word : compile_arguments({"/packages"})) text += ' ' + word;
+  text += "\nRUN " + exec_form(pip) + "\nRUN " + compile_command("/packages");
   // What a package holds for other Pythons does not compile, and does no harm. Its files become
   // root's in the image: none may be set-uid.
   return text + "; chmod -R a-s,u=rwX,go=rX /packages\n\n";
@@ -117,7 +123,9 @@ std::string dockerfile_of(const BuildPlan& plan, const ImageOptions& options,
   if (!plan.packages.empty())
     text += "COPY --from=packages --chown=0:0 /packages /hearth/packages\n";
   text += "COPY hearth /hearth\nCOPY tools /tools\n";
-  text += std::string("RUN set -e; ") + remove_risky + "; \\\n" + add_user_commands() + '\n';
+  // A Python that cannot do this compiles the harness whenever a container starts.
+  text += "RUN " + compile_command("/hearth/executor_harness") + " || true; \\\n";
+  text += std::string("set -e; ") + remove_risky + "; \\\n" + add_user_commands() + '\n';
   text += label(image_blueprint_label, plan.blueprint);
   text += label(image_checksum_label, plan.checksum);
   if (!recipe.empty()) text += label(image_recipe_label, recipe);
@@ -134,16 +142,30 @@ std::string stage_until(std::chrono::system_clock::time_point end) {
   return std::to_string(seconds.count()) + '-' + random_id();
 }
 
-std::vector<fs::path> files_in(const fs::path& directory) {
+std::vector<fs::path> files_in(const fs::path& directory,
+                               const std::function<bool(const fs::directory_entry&)>& is_wanted) {
   std::vector<fs::path> files;
   std::error_code failed;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, failed))
-    // Not a link, which may lead to any file that this user can read.
-    if (entry.symlink_status().type() == fs::file_type::regular) files.push_back(entry.path());
-  if (failed) throw OsError("read the wheels in " + directory.string(), failed.value());
-  os::require_trusted_files(directory);
+    if (is_wanted(entry)) files.push_back(entry.path());
+  if (failed) throw OsError("read the files in " + directory.string(), failed.value());
   std::sort(files.begin(), files.end());
   return files;
+}
+
+std::vector<fs::path> wheels_in(const fs::path& directory) {
+  os::require_trusted_files(directory);
+  // Not a link, which may lead to any file that this user can read.
+  return files_in(directory, [](const fs::directory_entry& entry) {
+    return entry.symlink_status().type() == fs::file_type::regular;
+  });
+}
+
+// Not the bytecode beside them, which is for the Pythons of this machine.
+std::vector<fs::path> harness_modules(const ImageOptions& options) {
+  return files_in(options.programs.harness, [](const fs::directory_entry& entry) {
+    return entry.path().extension() == ".py";
+  });
 }
 
 }  // namespace
@@ -156,8 +178,11 @@ ImagePlan plan_image(const BuildPlan& plan, const ImageOptions& options) {
   recipe.add(dockerfile_of(plan, without_credentials, {}, {}));
   recipe.add(requirements_of(plan));
   if (!plan.packages.empty()) add_sources(recipe, options.pip);
-  for (const fs::path& program : {options.programs.init, options.programs.harness})
-    recipe.add(os::read_file(program, most_program_bytes));
+  recipe.add(os::read_file(options.programs.init, most_program_bytes));
+  for (const fs::path& module : harness_modules(options)) {
+    recipe.add(module.filename().string());
+    recipe.add(os::read_file(module, most_program_bytes));
+  }
   for (const BuildPlan::ToolFile& tool : plan.tools) {
     recipe.add(tool.name);
     recipe.add(tool.source);
@@ -177,8 +202,10 @@ std::string image_context(const BuildPlan& plan, const ImageOptions& options,
   tar.add_file("Dockerfile", image.dockerfile);
   tar.add_file("hearth/hearth-init", os::read_file(options.programs.init, most_program_bytes),
                0755);
-  tar.add_file("hearth/executor_harness.py",
-               os::read_file(options.programs.harness, most_program_bytes));
+  tar.add_directory("hearth/executor_harness");
+  for (const fs::path& module : harness_modules(options))
+    tar.add_file("hearth/executor_harness/" + module.filename().string(),
+                 os::read_file(module, most_program_bytes));
   tar.add_directory("tools");
   for (const BuildPlan::ToolFile& tool : plan.tools)
     tar.add_file("tools/" + tool.name + ".py", tool.source);
@@ -188,7 +215,7 @@ std::string image_context(const BuildPlan& plan, const ImageOptions& options,
   for (std::size_t i = 0; i < options.pip.find_links.size(); ++i) {
     const std::string directory = "build/wheels/" + std::to_string(i);
     tar.add_directory(directory);
-    for (const fs::path& wheel : files_in(options.pip.find_links[i]))
+    for (const fs::path& wheel : wheels_in(options.pip.find_links[i]))
       tar.add_file(directory + '/' + wheel.filename().string(),
                    os::read_file(wheel, most_wheel_bytes));
   }

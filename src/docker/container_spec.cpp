@@ -181,7 +181,7 @@ std::vector<std::string> init_command(const std::vector<std::string>& preload,
   std::vector<std::string> words = {"/hearth/hearth-init"};
   words.insert(words.end(), options.begin(), options.end());
   // -s: no packages of a user. Bytecode goes nowhere: the root is read-only.
-  words.insert(words.end(), {"--", "python3", "-s", "-B", "/hearth/executor_harness.py", "--path",
+  words.insert(words.end(), {"--", "python3", "-s", "-B", "/hearth/executor_harness", "--path",
                              "/hearth/packages"});
   for (const std::string& module : preload) words.insert(words.end(), {"--preload", module});
   for (const std::string& path : writable) words.insert(words.end(), {"--writable", path});

@@ -68,7 +68,7 @@ TEST_CASE("an order has every protection") {
   CHECK(json::serialize(body.at("Entrypoint")) ==
         R"(["/hearth/hearth-init","--confined","caps,no-new-privs,seccomp,user,read-only",)"
         R"("--passwd","/hearth/passwd,/hearth/user","--",)"
-        R"("python3","-s","-B","/hearth/executor_harness.py","--path","/hearth/packages",)"
+        R"("python3","-s","-B","/hearth/executor_harness","--path","/hearth/packages",)"
         R"("--preload","json","--writable","/data/b"])");
   CHECK(host.at("ReadonlyRootfs") == json::value(true));
   CHECK(json::serialize(host.at("CapDrop")) == R"(["ALL"])");

@@ -1,5 +1,5 @@
 // What a worker does before its first line of Python, which would copy pages that no script needs.
-// Where Python starts workers itself, in containers, executor_harness.py does the same.
+// Where Python starts workers itself, in containers, executor_harness/worker.py does the same.
 #include "isolate/steps.h"
 
 #include <fcntl.h>

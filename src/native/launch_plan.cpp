@@ -16,7 +16,7 @@ void show_ours(LauncherWords& words, const ZygoteContent& content,
                const backend::Programs& programs) {
   words.add({"--ro-bind", programs.init.string(), "/hearth/init"});
   words.add({"--ro-bind", programs.isolate_library.string(), "/hearth/libhearth-isolate.so"});
-  words.add({"--ro-bind", programs.harness.string(), "/hearth/executor_harness.py"});
+  words.add({"--ro-bind", programs.harness.string(), "/hearth/executor_harness"});
   if (!content.packages.empty()) words.add({"--ro-bind", content.packages.string(), "/packages"});
   if (!content.tools.empty()) words.add({"--ro-bind", content.tools.string(), "/tools"});
   for (const std::string path : {"/workspace", "/tmp", "/tools"}) words.add({"--dir", path});
@@ -39,7 +39,7 @@ void set_environment(LauncherWords& words) {
 
 void start_python(LauncherWords& words, const ZygoteContent& content) {
   // -s: no packages of whoever runs Hearth. Bytecode goes nowhere: the root is read-only.
-  words.add({"--", content.python.string(), "-s", "-B", "/hearth/executor_harness.py"});
+  words.add({"--", content.python.string(), "-s", "-B", "/hearth/executor_harness"});
   words.add({"--zygote", "yes"});
   if (!content.packages.empty()) words.add({"--path", "/packages"});
   for (const std::string& module : content.preload) words.add({"--preload", module});

@@ -11,7 +11,7 @@ using namespace hearth::native;
 namespace {
 
 const backend::Programs programs{"/p/hearth-launcher", "/p/hearth-init", "/p/libhearth-isolate.so",
-                                 "/p/executor_harness.py"};
+                                 "/p/executor_harness"};
 
 Machine merged_usr() {
   Machine machine;
@@ -87,8 +87,8 @@ TEST_CASE("packages, tools, preloaded modules and files reach the harness") {
   CHECK(has(plan, {"--ro-bind", "/e/tools", "/tools"}));
   CHECK(has(plan, {"--ro-bind", "/data", "/in"}));
   CHECK(has(plan, {"--bind", "/out", "/out"}));
-  CHECK(command_of(plan) ==
-        std::vector<std::string>{"/usr/bin/python3.11", "-s", "-B", "/hearth/executor_harness.py",
-                                 "--zygote", "yes", "--path", "/packages", "--preload", "json",
-                                 "--preload", "pandas", "--writable", "/out"});
+  CHECK(command_of(plan) == std::vector<std::string>{"/usr/bin/python3.11", "-s", "-B",
+                                                     "/hearth/executor_harness", "--zygote", "yes",
+                                                     "--path", "/packages", "--preload", "json",
+                                                     "--preload", "pandas", "--writable", "/out"});
 }

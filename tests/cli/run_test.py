@@ -17,6 +17,8 @@ import time
 import unittest
 import unittest.mock
 
+from programs import copy_programs
+
 HEARTH = os.path.abspath(sys.argv.pop())
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATIENCE_SECONDS = 60
@@ -236,8 +238,8 @@ class Run(unittest.TestCase):
     @unittest.skipIf(os.geteuid() != 0, "needs to be other users")
     def test_a_mount_that_only_a_supplementary_group_may_use_is_refused(self):
         user, group = 65534, 4242
-        for name in ("hearth", "hearth-init", "hearth-launcher", "libhearth-isolate.so", "executor_harness.py"):
-            shutil.copy(os.path.join(os.path.dirname(HEARTH), name), self.folder.name)
+        shutil.copy(HEARTH, self.folder.name)
+        copy_programs(HEARTH, self.folder.name)
         home = os.path.join(self.folder.name, "home")
         os.mkdir(home)
         os.chown(home, user, user)

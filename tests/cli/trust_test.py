@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+from programs import copy_programs
+
 EXAMPLE = os.path.abspath(sys.argv.pop())
 HEARTH = os.path.abspath(sys.argv.pop())
 SKIPPED = 77  # what CTest takes for "not run"
@@ -166,13 +168,20 @@ class Trust(unittest.TestCase):
 
     def test_programs_in_a_named_directory_of_another_user_are_not_run(self):
         named = self.directory("libexec")
-        for name in "hearth-launcher", "hearth-init", "libhearth-isolate.so", "executor_harness.py":
-            shutil.copy(os.path.join(os.path.dirname(HEARTH), name), named)
+        copy_programs(HEARTH, named)
         good = self.run_program(HEARTH, "run", "-q", script="print(1)", HEARTH_LIBEXEC=named)
         self.assertEqual(good.stdout, "1\n", good.stderr)
         give_away(named)
         bad = self.run_program(HEARTH, "run", "-q", script="print(1)", HEARTH_LIBEXEC=named)
         self.assert_refused(bad, named, f"chown root {named}")
+
+    def test_a_module_of_the_harness_that_another_user_has_written_is_not_run(self):
+        named = self.directory("libexec")
+        copy_programs(HEARTH, named)
+        module = os.path.join(named, "executor_harness", "worker.py")
+        os.chown(module, STRANGER, STRANGER)
+        bad = self.run_program(HEARTH, "run", "-q", script="print(1)", HEARTH_LIBEXEC=named)
+        self.assert_refused(bad, module, f"chown root {module}")
 
     def hold_as_stranger(self, folder):
         """A process of another user locks every file below `folder` that it can open, until the test is over."""

@@ -66,8 +66,8 @@ fs::path copy_programs(const fs::path& directory) {
   const fs::path self = fs::read_symlink("/proc/self/exe");
   for (const fs::path& name :
        {self.filename(), fs::path("hearth-launcher"), fs::path("hearth-init"),
-        fs::path("libhearth-isolate.so"), fs::path("executor_harness.py")}) {
-    fs::copy_file(self.parent_path() / name, directory / name);
+        fs::path("libhearth-isolate.so"), fs::path("executor_harness")}) {
+    fs::copy(self.parent_path() / name, directory / name, fs::copy_options::recursive);
     fs::permissions(directory / name, fs::perms(0755));
   }
   return directory / self.filename();

@@ -60,7 +60,7 @@ std::vector<std::string> command_line(const SandboxOptions& options,
   add({"--tmpfs", "/workspace"});
   add({"--ro-bind", tools.string(), "/tools"});
   add({"--dir", "/hearth", "--ro-bind", HEARTH_INIT, "/hearth/init"});
-  add({"--ro-bind", HEARTH_HARNESS, "/hearth/executor_harness.py"});
+  add({"--ro-bind", HEARTH_HARNESS, "/hearth/executor_harness"});
   for (const std::string& word : python_mounts()) words.push_back(word);
   // Nothing but what a reset empties can be written to. Of /proc it is the kernel's settings that
   // matter: when root runs the tests, they would be the machine's.
@@ -70,7 +70,7 @@ std::vector<std::string> command_line(const SandboxOptions& options,
   for (const auto& [name, value] : options.environment) add({"--setenv", name, value});
   add({"/hearth/init", "--host-fd", std::to_string(host_fd), "--"});
   if (options.harness.empty()) {
-    add({python(), "-s", "/hearth/executor_harness.py"});
+    add({python(), "-s", "/hearth/executor_harness"});
   } else {
     add({"/bin/sh", "-c", options.harness});
   }

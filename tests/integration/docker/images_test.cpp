@@ -1,7 +1,6 @@
 // Images of blueprints: the B rows about building, on the real engine.
 #include "builder/tar_archive.h"
 #include "docker/container_spec.h"
-#include "os/read_file.h"
 #include "tests/support/any_backend.h"
 #include "tests/support/docker_engine.h"
 #include "tests/support/python_packages.h"
@@ -133,9 +132,11 @@ TEST_CASE("B2: an image whose recipe has changed is stale") {
   const std::string tag = images.ensure("stale");
   const json::value before = images.inspect(tag).at("Id");
   // Another version of Hearth.
-  images.place.write("harness.py",
-                     os::read_file(images.options.programs.harness, 1 << 20) + "\n# newer\n");
-  images.options.programs.harness = images.place.path() / "harness.py";
+  const std::filesystem::path newer = images.place.path() / "newer";
+  std::filesystem::copy(images.options.programs.harness, newer,
+                        std::filesystem::copy_options::recursive);
+  images.place.write("newer/version_two.py", "");
+  images.options.programs.harness = newer;
   CHECK(images.ensure("stale") == tag);
   CHECK(images.was_built());
   CHECK(images.inspect(tag).at("Id") != before);
@@ -166,7 +167,7 @@ TEST_CASE("B6: what is built is small and hardened, B7: for the user sandbox, B1
   CHECK(config.at("WorkingDir") == json::value("/workspace"));
   const std::string entrypoint = json::serialize(config.at("Entrypoint"));
   CHECK(entrypoint.find("/hearth/hearth-init") != std::string::npos);
-  CHECK(entrypoint.find("/hearth/executor_harness.py") != std::string::npos);
+  CHECK(entrypoint.find("/hearth/executor_harness") != std::string::npos);
   CHECK(images.run(images.ensure("plain"), "plain", R"(
 import os, pwd
 print(pwd.getpwuid(os.getuid()).pw_name, os.getuid() == os.geteuid() > 10001)

@@ -55,7 +55,7 @@ Lines expected_mounts() {
               // The zygote's, and over it the sandbox's own.
               "/proc rw,nosuid,nodev,noexec", "/proc rw,nosuid,nodev,noexec"};
   for (const std::string path :
-       {"/usr", "/hearth/init", "/hearth/libhearth-isolate.so", "/hearth/executor_harness.py"})
+       {"/usr", "/hearth/init", "/hearth/libhearth-isolate.so", "/hearth/executor_harness"})
     lines.insert(path + " " + shown);
   for (const std::string path : {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"})
     if (is_system_directory(path)) lines.insert(path + " " + shown);
@@ -98,7 +98,7 @@ TEST_CASE("a sandbox's mounts are exactly the promised ones") {
 TEST_CASE("the root holds the system, our programs and the sandbox's own directories") {
   CHECK(printed("import os\nprint(*sorted(os.listdir('/')))") == expected_root());
   CHECK(printed("import os\nprint(*sorted(os.listdir('/hearth')), os.listdir('/tools'))") ==
-        "executor_harness.py init libhearth-isolate.so []\n");
+        "executor_harness init libhearth-isolate.so []\n");
 }
 
 TEST_CASE("/dev holds five devices, four links and shared memory") {

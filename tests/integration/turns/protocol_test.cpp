@@ -184,7 +184,7 @@ TEST_CASE("H29: the next request is accepted after every kind of end") {
 
 TEST_CASE("H30: the harness needs one file and the standard library, under python -I -S") {
   Sandbox sandbox({.tools = {{"t.py", "async def twice(n): return 2 * n\n"}},
-                   .harness = "exec /usr/bin/python3 -I -S /hearth/executor_harness.py"});
+                   .harness = "exec /usr/bin/python3 -I -S /hearth/executor_harness"});
   const auto result = sandbox.run(R"py(
 import sys
 print(sys.flags.isolated, sys.flags.no_site, [p for p in sys.path if 'site-packages' in p or 'dist-packages' in p])

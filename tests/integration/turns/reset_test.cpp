@@ -198,15 +198,15 @@ TEST_CASE("the harness's late word about an earlier worker changes nothing for t
   Sandbox sandbox({.harness = R"sh(exec /usr/bin/python3 -c "
 import sys
 sys.path.insert(0, '/hearth')
-import executor_harness as harness
-original, sys.prepared = harness.prepare, 0
-def prepare(control, fds, base):
+from executor_harness import control, program
+original, sys.prepared = control.prepare, 0
+def prepare(socket, fds, runner):
     sys.prepared += 1
     if sys.prepared == 2:
-        harness.send(control, {'type': 'prepare_failed', 'number': 1, 'message': 'late'})
-    original(control, fds, base)
-harness.prepare = prepare
-sys.exit(harness.main([]))
+        control.send(socket, {'type': 'prepare_failed', 'number': 1, 'message': 'late'})
+    original(socket, fds, runner)
+control.prepare = prepare
+sys.exit(program.main([]))
 ")sh"});
   REQUIRE(sandbox.run("import sys\nemit_result(sys.prepared)").result->text == "1");
   CHECK(sandbox.run("import sys\nemit_result(sys.prepared)").result->text == "2");

@@ -153,7 +153,7 @@ TEST_CASE("H25: one harness serves whatever tools directory is mounted") {
 TEST_CASE("H25: tools may also be baked in elsewhere") {
   Sandbox sandbox({.harness =
                        "mkdir /tmp/baked && echo 'def skill(): return 7' > /tmp/baked/s.py &&"
-                       " exec /usr/bin/python3 /hearth/executor_harness.py"
+                       " exec /usr/bin/python3 /hearth/executor_harness"
                        " --tools /tmp/baked"});
   CHECK(sandbox.run("print(skill())").stdout_text == "7\n");
 }

@@ -1,0 +1,87 @@
+#include "builder/image_plan.h"
+
+#include "os/run_program.h"
+#include "tests/support/temporary_directory.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+
+namespace hearth::builder {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Fixture {
+  Fixture() {
+    plan.blueprint = "box";
+    plan.checksum = "abc";
+    plan.python_version = "3.11";
+    options.programs.init = place.path() / "init";
+    options.programs.harness = place.path() / "harness";
+    fs::create_directories(options.programs.harness / "__pycache__");
+    place.write("init", "init");
+    place.write("harness/__main__.py", "start()");
+    place.write("harness/worker.py", "work()");
+    place.write("harness/__pycache__/worker.cpython-311.pyc", "compiled");
+  }
+
+  std::string recipe() const { return plan_image(plan, options).recipe; }
+
+  // What `tar` says about the context, given these arguments after the archive.
+  std::string tar(std::vector<std::string> arguments) const {
+    place.write("context.tar", image_context(plan, options, plan_image(plan, options)));
+    arguments.insert(arguments.begin() + 1, place.path() / "context.tar");
+    const os::ProgramResult result =
+        os::run_program({.program = "tar", .arguments = std::move(arguments)});
+    REQUIRE_MESSAGE(result.succeeded(), result.errors);
+    return result.output;
+  }
+
+  test::TemporaryDirectory place;
+  BuildPlan plan;
+  ImageOptions options;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "B12: an image gets init and every module of the harness, but no bytecode of this machine") {
+  const Fixture f;
+  CHECK(f.tar({"-tf"}) ==
+        "Dockerfile\nhearth/hearth-init\nhearth/executor_harness/\n"
+        "hearth/executor_harness/__main__.py\nhearth/executor_harness/worker.py\ntools/\n");
+  CHECK(f.tar({"-xOf", "hearth/executor_harness/worker.py"}) == "work()");
+}
+
+TEST_CASE("the harness is compiled by the Python of the image") {
+  const Fixture f;
+  const std::string text = plan_image(f.plan, f.options).dockerfile;
+  const std::size_t copied = text.find("COPY hearth /hearth\n");
+  const std::size_t compiled = text.find("python3 -I -m compileall");
+  CHECK(copied != std::string::npos);
+  CHECK(compiled != std::string::npos);
+  CHECK(copied < compiled);
+  CHECK(text.find(" /hearth/executor_harness || true;", compiled) != std::string::npos);
+}
+
+TEST_CASE("B2: a changed, renamed or new module of the harness changes the recipe") {
+  const Fixture f;
+  const std::string before = f.recipe();
+  f.place.write("harness/__pycache__/worker.cpython-312.pyc", "compiled");
+  CHECK(f.recipe() == before);
+
+  f.place.write("harness/worker.py", "work(2)");
+  const std::string changed = f.recipe();
+  CHECK(changed != before);
+
+  fs::rename(f.options.programs.harness / "worker.py", f.options.programs.harness / "labour.py");
+  const std::string renamed = f.recipe();
+  CHECK(renamed != changed);
+
+  f.place.write("harness/empty.py", "");
+  CHECK(f.recipe() != renamed);
+}
+
+}  // namespace hearth::builder
