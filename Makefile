@@ -8,7 +8,9 @@ PREFIX ?= /usr/local
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## build, then run examples/hello.py in a fresh sandbox
+run: ## build hearth alone, then run examples/hello.py in a fresh sandbox
+	@scripts/install-packages build
+	@scripts/build release hearth
 	@build/bin/hearth run examples/hello.py
 
 build: ## build everything into build/ (programs in build/bin)
@@ -23,19 +25,19 @@ test: ## build and run every test
 	@scripts/build release
 	@scripts/run-tests build
 
-test-vm: ## the native tests in a virtual machine with cgroups of version 2 only
+test-vm: ## build, then run the native tests in a virtual machine with cgroup v2 only
 	@scripts/install-packages build test vm
 	@scripts/build release
 	@scripts/test-vm
 
-sanitize: ## the tests under AddressSanitizer + UBSan, then under ThreadSanitizer
+sanitize: ## run the tests under AddressSanitizer + UBSan, then under ThreadSanitizer
 	@scripts/install-packages build test
 	@scripts/build debug
 	@scripts/run-tests build-debug
 	@scripts/build tsan
 	@scripts/run-tests build-tsan
 
-lint: ## layers, sizes, formatting; clang-tidy and cppcheck on what changed (LINT=all: on everything)
+lint: ## check layers, sizes, formatting, scripts; clang-tidy and cppcheck on what changed (LINT=all: on everything)
 	@scripts/install-packages build test bench lint
 	@scripts/build release --configure-only
 	@scripts/lint $(LINT)

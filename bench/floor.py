@@ -1,8 +1,9 @@
-"""The floor a turn is measured against: a warmed fork that gets a script through a pipe, compiles and executes it,
-and answers with one byte. No isolation, no protocol, no clean-up.
+"""The floor a turn is measured against: a warmed fork that gets a script through a pipe, compiles
+and executes it, and answers with one byte. No isolation, no protocol, no clean-up.
 
-Reads scripts on stdin, each a line with its length in bytes and then the bytes; an empty line forks the next process,
-which answers `p` when it is warm and then serves scripts until the next empty line, whose answer is `e`.
+Reads scripts on stdin, each a line with its length in bytes and then the bytes. An empty line forks
+the next process, which answers `p` when it is warm. It serves scripts until the next empty line,
+whose answer is `e`.
 """
 import gc
 import os

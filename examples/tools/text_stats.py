@@ -4,4 +4,6 @@
 def word_count(text):
     """Counts the words of a text."""
     words = text.split()
-    return ToolResult(True, data={"words": len(words), "characters": len(text)}, message=f"{len(words)} words")
+    return ToolResult(
+        True, data={"words": len(words), "characters": len(text)}, message=f"{len(words)} words"
+    )

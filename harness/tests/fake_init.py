@@ -1,4 +1,5 @@
-"""Plays hearth-init for the tests: starts the harness, asks for workers, runs scripts, collects what comes back.
+"""Plays hearth-init for the tests: starts the harness, asks for workers, runs scripts, collects
+what comes back.
 
 It is not PID 1, so it makes itself the subreaper that double-forked workers fall to.
 """
@@ -17,13 +18,16 @@ import tempfile
 import time
 import unittest
 
-HARNESS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "executor_harness")
+HARNESS = os.path.join(
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "executor_harness"
+)
 MODULES = sorted(name[:-3] for name in os.listdir(HARNESS) if name.endswith(".py"))
 PR_SET_CHILD_SUBREAPER = 36
 PATIENCE_SECONDS = 30.0
 RESTED_SECONDS = 0.03
 MOVE_AND_EXECUTE = (
-    "import os, sys; old, new = int(sys.argv[1]), int(sys.argv[2]); os.dup2(old, new); os.close(old); "
+    "import os, sys; old, new = int(sys.argv[1]), int(sys.argv[2]); os.dup2(old, new); "
+    "os.close(old); "
     "os.execv(sys.argv[3], sys.argv[3:])"
 )
 
@@ -60,7 +64,8 @@ class Turn:
         self.outcome = self.events[-1].get("outcome") if self.events else None
 
     def sequence(self):
-        """What a reader of the three pipes can put together: ("out" | "err", text) and events, in order."""
+        """What a reader of the three pipes can reconstruct: ("out" | "err", text) and events, in
+        order."""
         told, at = [], {"out": 0, "err": 0}
         for record in self.records:
             for stream, text in (("out", self.stdout), ("err", self.stderr)):
@@ -86,7 +91,12 @@ class Worker:
     def __init__(self, harness):
         pipes = [os.pipe() for _ in range(4)]
         theirs = [pipes[0][1], pipes[1][1], pipes[2][1], pipes[3][0]]
-        self.stdout, self.stderr, self.emit, self.requests = pipes[0][0], pipes[1][0], pipes[2][0], pipes[3][1]
+        self.stdout, self.stderr, self.emit, self.requests = (
+            pipes[0][0],
+            pipes[1][0],
+            pipes[2][0],
+            pipes[3][1],
+        )
         self.data = {self.stdout: b"", self.stderr: b"", self.emit: b""}
         harness.send({"type": "prepare", "number": 1}, theirs)
         for fd in theirs:
@@ -98,7 +108,10 @@ class Worker:
         self.collect(lambda: self.data[self.emit].count(b"\n") == 2)
         starting, prepared = (Record(line).event for line in self.data[self.emit].splitlines())
         self.data[self.emit] = b""
-        assert (starting["type"], prepared["type"]) == ("starting", "prepared"), (starting, prepared)
+        assert (starting["type"], prepared["type"]) == ("starting", "prepared"), (
+            starting,
+            prepared,
+        )
         assert starting["pid"] == prepared["pid"]
         self.pid, self.holder = prepared["pid"], prepared["holder"]
         if not keep_holder:  # it keeps the pipes open, and most tests read to their end
@@ -110,7 +123,9 @@ class Worker:
         last, since = None, time.monotonic()
         while time.monotonic() - since < RESTED_SECONDS:
             time.sleep(0.002)
-            with open("/proc/%d/schedstat" % self.pid) as used, open("/proc/%d/stat" % self.pid) as stat:
+            with open("/proc/%d/schedstat" % self.pid) as used, open(
+                "/proc/%d/stat" % self.pid
+            ) as stat:
                 now = used.read().split()[0], stat.read().rpartition(")")[2].split()[0]
             if now != last or now[1] != "S":
                 last, since = now, time.monotonic()
@@ -135,7 +150,9 @@ class Worker:
                     open_fds.remove(fd)
 
     def ask(self, script, mode="plan", timeout=20.0, env=None, mark="a1b2"):
-        env, script = json.dumps(env).encode() if env else b"", script.encode("utf-8", "surrogatepass")
+        env, script = json.dumps(env).encode() if env else b"", script.encode(
+            "utf-8", "surrogatepass"
+        )
         head = "%s %r %s %d %d\n" % (mode, timeout, mark, len(env), len(script))
         self.send_bytes(head.encode() + env + script)
 
@@ -150,7 +167,10 @@ class Worker:
 
     def wait_end(self):
         """Until the `end` of a step; takes what belongs to the step out of the buffers."""
-        self.collect(lambda: b'{"type":"end"' in self.data[self.emit] and self.data[self.emit].endswith(b"\n"))
+        self.collect(
+            lambda: b'{"type":"end"' in self.data[self.emit]
+            and self.data[self.emit].endswith(b"\n")
+        )
         records = [Record(line) for line in self.data[self.emit].splitlines()]
         last = records[-1]
         self.collect(lambda: len(self.data[self.stdout]) >= last.out - self.taken_out)
@@ -197,7 +217,7 @@ def reap(pid):
 
 
 class SharedHarness(unittest.TestCase):
-    """Tests that share one harness, started with the class's `options`. A worker is never shared."""
+    """Tests that share one harness, started with the class's `options`, but no worker."""
 
     options = {}
 
@@ -214,20 +234,47 @@ class Harness:
     """A running harness with tools from a dictionary of file names and sources."""
 
     def __init__(
-        self, tools=None, python_flags=("-s",), modules=None, arguments=(), env=None, workspace=True, control_fd=None, rested=False
+        self,
+        tools=None,
+        python_flags=("-s",),
+        modules=None,
+        arguments=(),
+        env=None,
+        workspace=True,
+        control_fd=None,
+        rested=False,
     ):
-        self.rested = rested  # whether workers get their script when they have rehearsed, or at once
+        self.rested = (
+            rested  # whether workers get their script when they have rehearsed, or at once
+        )
         self.directory = tempfile.TemporaryDirectory()
-        self.workspace = self._folder("workspace", {}) if workspace else self.directory.name + "/nowhere"
+        self.workspace = (
+            self._folder("workspace", {}) if workspace else self.directory.name + "/nowhere"
+        )
         self.tools = self._folder("tools", tools or {})
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.settimeout(PATIENCE_SECONDS)
-        command = [sys.executable, *python_flags, HARNESS, "--tools", self.tools, "--workspace", self.workspace]
+        command = [
+            sys.executable,
+            *python_flags,
+            HARNESS,
+            "--tools",
+            self.tools,
+            "--workspace",
+            self.workspace,
+        ]
         if modules:
             command += ["--path", self._folder("modules", modules)]
         number = theirs.fileno()
         if control_fd is not None and control_fd != number:
-            command = [sys.executable, "-c", MOVE_AND_EXECUTE, str(number), str(control_fd), *command]
+            command = [
+                sys.executable,
+                "-c",
+                MOVE_AND_EXECUTE,
+                str(number),
+                str(control_fd),
+                *command,
+            ]
             number = control_fd
         self.process = subprocess.Popen(
             [*command, *arguments],

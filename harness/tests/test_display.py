@@ -5,10 +5,11 @@ import unittest
 
 from tests.fake_init import Harness, SharedHarness
 
-PYPLOT = '''
+PYPLOT = """
 class Figure:
     def __init__(self, number): self.number = number
-    def savefig(self, file, format, bbox_inches): file.write(b"%s of %d" % (format.encode(), self.number))
+    def savefig(self, file, format, bbox_inches):
+        file.write(b"%s of %d" % (format.encode(), self.number))
     def __repr__(self): return "<Figure %d>" % self.number
 _open = {}
 def figure(number=None):
@@ -17,7 +18,7 @@ def figure(number=None):
 def get_fignums(): return sorted(_open)
 def close(figure): del _open[figure.number]
 def show(): raise RuntimeError("there is no screen")
-'''
+"""
 
 
 class LastExpression(SharedHarness):
@@ -26,7 +27,10 @@ class LastExpression(SharedHarness):
 
     def test_the_value_of_a_trailing_expression_is_shown_after_the_rest(self):
         turn = self.run_script("x = 20\nprint('first')\nx + 1")
-        self.assertEqual(turn.sequence()[:2], [("out", "first\n"), {"type": "display", "data": {"text/plain": "21"}}])
+        self.assertEqual(
+            turn.sequence()[:2],
+            [("out", "first\n"), {"type": "display", "data": {"text/plain": "21"}}],
+        )
 
     def test_what_counts_as_a_trailing_expression(self):
         for script in (
@@ -53,13 +57,28 @@ class LastExpression(SharedHarness):
             self.assertEqual(len(self.shown("x = 1\nx %s 2" % operator)), 1, operator)
 
     def test_a_string_over_many_lines_is_a_trailing_expression_too(self):
-        self.assertEqual(self.shown("x = 1\n'''a\nx = 2 # '''"), [{"text/plain": repr("a\nx = 2 # ")}])
+        self.assertEqual(
+            self.shown("x = 1\n'''a\nx = 2 # '''"), [{"text/plain": repr("a\nx = 2 # ")}]
+        )
         self.assertEqual(self.shown("'only'"), [{"text/plain": "'only'"}])
 
     def test_what_is_not_shown(self):
         for script in (
-            "", "# comment", "x = 42", "None", "print()", "42;", "42 ;  # comment", "x = 1\n(42\n);", "if True:\n    42",
-            "for i in (1,):\n    i", "def f():\n    return 1", "x = 1\nx += 41", "import os", "'''a''';", "x = (\n42)",
+            "",
+            "# comment",
+            "x = 42",
+            "None",
+            "print()",
+            "42;",
+            "42 ;  # comment",
+            "x = 1\n(42\n);",
+            "if True:\n    42",
+            "for i in (1,):\n    i",
+            "def f():\n    return 1",
+            "x = 1\nx += 41",
+            "import os",
+            "'''a''';",
+            "x = (\n42)",
         ):
             turn = self.run_script(script)
             self.assertEqual((turn.of("display"), turn.outcome), ([], "completed"), script)
@@ -69,18 +88,32 @@ class LastExpression(SharedHarness):
 
     def test_rich_forms_are_added_and_failing_ones_left_out(self):
         (data,) = self.shown(
-            "class Rich:\n    def __repr__(self): return 'plain'\n    def _repr_html_(self): return '<b>html</b>'\n"
-            "    def _repr_png_(self): return b'PNG'\n    def _repr_json_(self): return {'a': 1}\nRich()"
+            "class Rich:\n    def __repr__(self): return 'plain'\n"
+            "    def _repr_html_(self): return '<b>html</b>'\n"
+            "    def _repr_png_(self): return b'PNG'\n"
+            "    def _repr_json_(self): return {'a': 1}\nRich()"
         )
         png = base64.b64encode(b"PNG").decode()
         self.assertEqual(
-            data, {"text/plain": "plain", "text/html": "<b>html</b>", "image/png": png, "application/json": {"a": 1}}
+            data,
+            {
+                "text/plain": "plain",
+                "text/html": "<b>html</b>",
+                "image/png": png,
+                "application/json": {"a": 1},
+            },
         )
-        (data,) = self.shown("class R:\n    def __repr__(self): return 'r'\n    def _repr_html_(self): 1 / 0\n    def _repr_png_(self): return None\nR()")
+        (data,) = self.shown(
+            "class R:\n    def __repr__(self): return 'r'\n"
+            "    def _repr_html_(self): 1 / 0\n    def _repr_png_(self): return None\nR()"
+        )
         self.assertEqual(data, {"text/plain": "r"})
 
     def test_a_form_that_cannot_be_sent_leaves_the_text(self):
-        (data,) = self.shown("class R:\n    def __repr__(self): return 'r'\n    def _repr_json_(self): return object()\nR()")
+        (data,) = self.shown(
+            "class R:\n    def __repr__(self): return 'r'\n"
+            "    def _repr_json_(self): return object()\nR()"
+        )
         self.assertEqual(data, {"text/plain": "r"})
 
     def test_a_class_is_shown_as_a_class(self):
@@ -89,15 +122,22 @@ class LastExpression(SharedHarness):
 
     def test_a_failing_repr_is_the_scripts_error(self):
         turn = self.run_script("class R:\n    def __repr__(self): return 1 / 0\nR()")
-        self.assertEqual((turn.of("display"), turn.only("error")["name"]), ([], "ZeroDivisionError"))
+        self.assertEqual(
+            (turn.of("display"), turn.only("error")["name"]), ([], "ZeroDivisionError")
+        )
         self.assertNotIn("executor_harness", turn.only("error")["traceback"])
 
     def test_a_value_too_large_for_repr_is_shown_in_part(self):
-        turn = self.run_script("import resource\nresource.setrlimit(resource.RLIMIT_AS, (400 << 20,) * 2)\nb'\\0' * (90 << 20)")
+        turn = self.run_script(
+            "import resource\nresource.setrlimit(resource.RLIMIT_AS, (400 << 20,) * 2)\n"
+            "b'\\0' * (90 << 20)"
+        )
         text = turn.only("display")["data"]["text/plain"]
         self.assertIn("characters left out", text)
         self.assertLess(len(text), 70_000)
-        digits = self.run_script("import math\nmath.factorial(3000)").only("display")["data"]["text/plain"]
+        digits = self.run_script("import math\nmath.factorial(3000)").only("display")["data"][
+            "text/plain"
+        ]
         self.assertEqual(len(digits), 9131)
         huge = self.run_script("1 << 10_000_000").only("display")["data"]["text/plain"]
         self.assertTrue(huge.startswith("0x1000"), huge[:20])
@@ -109,12 +149,21 @@ class LastExpression(SharedHarness):
 
 class Figures(unittest.TestCase):
     modules = {"matplotlib/__init__.py": "", "matplotlib/pyplot.py": PYPLOT}
-    both = [{"text/plain": "<Figure %d>" % n, "image/png": base64.b64encode(b"png of %d" % n).decode()} for n in (1, 2)]
+    both = [
+        {"text/plain": "<Figure %d>" % n, "image/png": base64.b64encode(b"png of %d" % n).decode()}
+        for n in (1, 2)
+    ]
 
     def check(self, harness):
-        turn = harness.run("import matplotlib.pyplot as plt\nplt.figure()\nf = plt.figure()\nprint('drawn')\nemit_result(1)")
+        turn = harness.run(
+            "import matplotlib.pyplot as plt\nplt.figure()\nf = plt.figure()\n"
+            "print('drawn')\nemit_result(1)"
+        )
         self.assertEqual([event["data"] for event in turn.of("display")], self.both)
-        turn = harness.run("from matplotlib import pyplot as plt\nf = plt.figure()\nplt.show(block=False)\nprint('shown', plt.get_fignums())")
+        turn = harness.run(
+            "from matplotlib import pyplot as plt\nf = plt.figure()\n"
+            "plt.show(block=False)\nprint('shown', plt.get_fignums())"
+        )
         display = {"type": "display", "data": self.both[0]}
         self.assertEqual(turn.sequence()[:2], [display, ("out", "shown []\n")])
         self.assertEqual(len(turn.of("display")), 1)
@@ -129,6 +178,10 @@ class Figures(unittest.TestCase):
 
     def test_the_backend_needs_no_screen_unless_the_blueprint_chose_one(self):
         with Harness() as harness:
-            self.assertEqual(harness.run("import os; print(os.environ['MPLBACKEND'])").stdout, "Agg\n")
+            self.assertEqual(
+                harness.run("import os; print(os.environ['MPLBACKEND'])").stdout, "Agg\n"
+            )
         with Harness(env={"MPLBACKEND": "svg"}) as harness:
-            self.assertEqual(harness.run("import os; print(os.environ['MPLBACKEND'])").stdout, "svg\n")
+            self.assertEqual(
+                harness.run("import os; print(os.environ['MPLBACKEND'])").stdout, "svg\n"
+            )

@@ -18,12 +18,17 @@ class Emit(SharedHarness):
         return turn.only("error")
 
     def test_H11_emit_result_ends_the_script(self):
-        turn = self.run_script("try:\n    emit_result({'a': 1})\n    print('no')\nfinally:\n    print('finally')\nprint('no')")
+        turn = self.run_script(
+            "try:\n    emit_result({'a': 1})\n    print('no')\nfinally:\n"
+            "    print('finally')\nprint('no')"
+        )
         self.assertEqual(turn.stdout, "finally\n")
         self.assertEqual(turn.events, [{"type": "final_result", "data": {"a": 1}}, COMPLETED])
 
     def test_H11_except_Exception_does_not_stop_it(self):
-        turn = self.run_script("try:\n    emit_result(1)\nexcept Exception:\n    print('no')\nprint('no')")
+        turn = self.run_script(
+            "try:\n    emit_result(1)\nexcept Exception:\n    print('no')\nprint('no')"
+        )
         self.assertEqual((turn.stdout, turn.outcome), ("", "completed"))
 
     def test_H11_a_second_result_is_ignored_and_logged(self):
@@ -49,13 +54,23 @@ class Emit(SharedHarness):
 
     def test_H12_intermediates_come_in_order_and_while_the_script_runs(self):
         with self.harness.worker() as worker:
-            worker.ask("for i in range(3):\n    emit_intermediate('step', i)\nimport signal; signal.pause()")
+            worker.ask(
+                "for i in range(3):\n    emit_intermediate('step', i)\n"
+                "import signal; signal.pause()"
+            )
             worker.wait_for(b'"data":2}')  # the script is still waiting for a signal
-            sent = [json.loads(line.split(b" ", 3)[3]) for line in worker.data[worker.emit].splitlines()]
-        self.assertEqual(sent, [{"type": "intermediate", "label": "step", "data": i} for i in range(3)])
+            sent = [
+                json.loads(line.split(b" ", 3)[3]) for line in worker.data[worker.emit].splitlines()
+            ]
+        self.assertEqual(
+            sent, [{"type": "intermediate", "label": "step", "data": i} for i in range(3)]
+        )
 
     def test_H13_every_level_and_any_message(self):
-        turn = self.run_script("emit_log(42)\nfor l in ('debug', 'info', 'warning', 'error', 'critical'): emit_log('m', l)")
+        turn = self.run_script(
+            "emit_log(42)\n"
+            "for l in ('debug', 'info', 'warning', 'error', 'critical'): emit_log('m', l)"
+        )
         self.assertEqual(turn.events[0], {"type": "log", "level": "info", "message": "42"})
         levels = [event["level"] for event in turn.of("log")[1:]]
         self.assertEqual(levels, ["debug", "info", "warning", "error", "critical"])
@@ -68,12 +83,16 @@ class Emit(SharedHarness):
     def test_H14_unserialisable_data_is_an_error_at_the_scripts_line(self):
         error = self.error_of("x = 1\nemit_result({'a': object()})")
         self.assertEqual(error["name"], "TypeError")
-        self.assertEqual(error["message"], "emit_result: object of type object is not JSON serialisable")
+        self.assertEqual(
+            error["message"], "emit_result: object of type object is not JSON serialisable"
+        )
         self.assertIn("line 2, in <module>\n    emit_result({'a': object()})\n", error["traceback"])
         self.assertNotIn("executor_harness", error["traceback"])
 
     def test_H14_the_script_may_catch_it_and_try_again(self):
-        turn = self.run_script("try:\n    emit_result({1j})\nexcept TypeError:\n    emit_result('fallback')")
+        turn = self.run_script(
+            "try:\n    emit_result({1j})\nexcept TypeError:\n    emit_result('fallback')"
+        )
         self.assertEqual(turn.events, [{"type": "final_result", "data": "fallback"}, COMPLETED])
 
     def test_H14_keys_that_json_lacks_are_an_error(self):
@@ -81,17 +100,23 @@ class Emit(SharedHarness):
 
     def test_H14_a_circle_is_an_error(self):
         error = self.error_of("a = []; a.append(a); emit_result(a)")
-        self.assertEqual((error["name"], error["message"]), ("ValueError", "emit_result: Circular reference detected"))
+        self.assertEqual(
+            (error["name"], error["message"]),
+            ("ValueError", "emit_result: Circular reference detected"),
+        )
 
     def test_keys_that_json_can_name(self):
-        self.assertEqual(self.result_of("{1: 1, 2.5: 2, True: 3, None: 4}"), {"1": 3, "2.5": 2, "null": 4})
+        self.assertEqual(
+            self.result_of("{1: 1, 2.5: 2, True: 3, None: 4}"), {"1": 3, "2.5": 2, "null": 4}
+        )
 
     def test_values_that_have_an_obvious_form(self):
         turn = self.run_script(
             "import dataclasses, datetime, pathlib\n"
             "@dataclasses.dataclass\nclass P:\n    x: int\n    y: object = None\n"
             "class Array:\n    def tolist(self): return [1, 2]\n"
-            "emit_result([P(1, P(2)), datetime.date(2024, 1, 2), {3}, frozenset([4]), pathlib.Path('/a'), Array(), (5,), ToolResult(False)])"
+            "emit_result([P(1, P(2)), datetime.date(2024, 1, 2), {3}, frozenset([4]), "
+            "pathlib.Path('/a'), Array(), (5,), ToolResult(False)])"
         )
         self.assertEqual(
             turn.only("final_result")["data"],
@@ -100,12 +125,15 @@ class Emit(SharedHarness):
         )
 
     def test_a_class_is_not_taken_for_its_instances(self):
-        self.assertEqual(self.error_of("import datetime; emit_result(datetime.date)")["name"], "TypeError")
+        self.assertEqual(
+            self.error_of("import datetime; emit_result(datetime.date)")["name"], "TypeError"
+        )
 
     def test_nan_becomes_null_with_one_warning_per_turn(self):
         turn = self.run_script(
             "n = float('nan')\nclass Array:\n    def tolist(self): return [n, 1.5]\n"
-            "emit_intermediate('a', [n, float('inf'), {'k': -float('inf'), n: 1}])\nemit_intermediate('b', Array())"
+            "emit_intermediate('a', [n, float('inf'), {'k': -float('inf'), n: 1}])\n"
+            "emit_intermediate('b', Array())"
         )
         data = [event["data"] for event in turn.of("intermediate")]
         self.assertEqual(data, [[None, None, {"k": None, "nan": 1}], [None, 1.5]])
@@ -119,7 +147,9 @@ class Emit(SharedHarness):
 
     def test_text_outside_ascii_is_kept_and_lone_surrogates_are_replaced(self):
         self.assertEqual(self.result_of(r"'h\u00e9 \U0001f525'"), "h\xe9 \U0001f525")
-        self.assertEqual(self.result_of(r"'a\ud800b\udfffc\ud83d\ude00'"), "a\ufffdb\ufffdc\U0001f600")
+        self.assertEqual(
+            self.result_of(r"'a\ud800b\udfffc\ud83d\ude00'"), "a\ufffdb\ufffdc\U0001f600"
+        )
 
     def test_a_payload_over_the_limit_is_refused_by_name_and_size(self):
         error = self.error_of("emit_result('x' * (8 << 20))")
@@ -141,27 +171,37 @@ class Emit(SharedHarness):
             self.assertIn("deeper than 200", error["message"])
 
     def test_wide_data_is_not_deep(self):
-        self.assertEqual(self.run_script("emit_result([{'a': [i]} for i in range(5000)])").outcome, "completed")
+        self.assertEqual(
+            self.run_script("emit_result([{'a': [i]} for i in range(5000)])").outcome, "completed"
+        )
 
     def test_H22_concurrent_emits_and_prints_stay_whole(self):
         turn = self.run_script(
-            "import threading\ndef work(n):\n    for i in range(1250):\n        emit_intermediate(str(n), [i, 'x' * (i % 50)])\n"
+            "import threading\ndef work(n):\n    for i in range(1250):\n"
+            "        emit_intermediate(str(n), [i, 'x' * (i % 50)])\n"
             "        if i % 50 == 0: print('line', n, i)\n"
             "threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]\n"
             "[t.start() for t in threads]\n[t.join() for t in threads]\nNone"
         )
         self.assertEqual(len(turn.of("intermediate")), 10000)
         for n in range(8):
-            own = [event["data"][0] for event in turn.of("intermediate") if event["label"] == str(n)]
+            own = [
+                event["data"][0] for event in turn.of("intermediate") if event["label"] == str(n)
+            ]
             self.assertEqual(own, list(range(1250)))
         self.assertEqual(turn.outcome, "completed")
 
     def test_H22_large_records_of_many_threads_stay_whole(self):
         turn = self.run_script(
-            "import threading\ndef work(n):\n    for i in range(5):\n        emit_intermediate('l', str(n) * 200000)\n"
-            "ts = [threading.Thread(target=work, args=(n,)) for n in range(4)]\n[t.start() for t in ts]\n[t.join() for t in ts]\nNone"
+            "import threading\ndef work(n):\n    for i in range(5):\n"
+            "        emit_intermediate('l', str(n) * 200000)\n"
+            "ts = [threading.Thread(target=work, args=(n,)) for n in range(4)]\n"
+            "[t.start() for t in ts]\n[t.join() for t in ts]\nNone"
         )
-        self.assertEqual(sorted({event["data"] for event in turn.of("intermediate")}), [str(n) * 200000 for n in range(4)])
+        self.assertEqual(
+            sorted({event["data"] for event in turn.of("intermediate")}),
+            [str(n) * 200000 for n in range(4)],
+        )
 
     def test_a_forked_child_cannot_emit_and_does_not_end_the_turn(self):
         turn = self.run_script(
@@ -182,6 +222,7 @@ class Emit(SharedHarness):
     def test_multiprocessing_works(self):
         turn = self.run_script(
             "import multiprocessing\ndef square(x): return x * x\n"
-            "with multiprocessing.get_context('fork').Pool(2) as pool:\n    print(pool.map(square, range(4)))"
+            "with multiprocessing.get_context('fork').Pool(2) as pool:\n"
+            "    print(pool.map(square, range(4)))"
         )
         self.assertEqual((turn.stdout, turn.outcome), ("[0, 1, 4, 9]\n", "completed"))

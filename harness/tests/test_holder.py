@@ -34,7 +34,13 @@ class HolderTest(SharedHarness):
             os.kill(self.worker.holder, number)
         self.assertIn(self.status_of_holder()["State"].split()[0], "RS")  # alive
         blocked = int(self.status_of_holder()["SigBlk"], 16)
-        for number in (signal.SIGALRM, signal.SIGINT, signal.SIGTERM, signal.SIGSEGV, signal.SIGUSR1):
+        for number in (
+            signal.SIGALRM,
+            signal.SIGINT,
+            signal.SIGTERM,
+            signal.SIGSEGV,
+            signal.SIGUSR1,
+        ):
             self.assertTrue(blocked >> (number - 1) & 1, number)
         self.worker.end_holder()
 

@@ -9,7 +9,11 @@ class Modes(SharedHarness):
     options = {"tools": {"a.py": "data = 'of the tool'\ndef tool():\n    return 'tool'\n"}}
 
     def test_H9_nothing_of_an_earlier_plan_turn_is_visible(self):
-        for first in ("x = 1", "x = 1\n1 / 0", "x = 1\nimport builtins, os\nbuiltins.x = 1\nos.environ['x'] = '1'"):
+        for first in (
+            "x = 1",
+            "x = 1\n1 / 0",
+            "x = 1\nimport builtins, os\nbuiltins.x = 1\nos.environ['x'] = '1'",
+        ):
             self.run_script(first)
             turn = self.run_script("import os\nprint(os.environ.get('x'))\nx")
             self.assertEqual((turn.stdout, turn.only("error")["name"]), ("None\n", "NameError"))
@@ -47,8 +51,13 @@ class Modes(SharedHarness):
     def test_H34_helpers_and_tools_are_back_in_the_next_step(self):
         with self.harness.worker() as worker:
             worker.step("emit_result = emit_log = tool = ToolResult = None\ndel emit_intermediate")
-            turn = worker.step("emit_intermediate('a', 1)\nemit_log(tool())\nemit_result(ToolResult(True))")
-            self.assertEqual([event["type"] for event in turn.events], ["intermediate", "log", "final_result", "end"])
+            turn = worker.step(
+                "emit_intermediate('a', 1)\nemit_log(tool())\nemit_result(ToolResult(True))"
+            )
+            self.assertEqual(
+                [event["type"] for event in turn.events],
+                ["intermediate", "log", "final_result", "end"],
+            )
 
     def test_C2_a_variable_named_like_a_tools_global_keeps_its_value(self):
         with self.harness.worker() as worker:
@@ -72,14 +81,23 @@ class Modes(SharedHarness):
 
     def test_modules_written_by_one_step_can_be_imported_by_the_next(self):
         with self.harness.worker() as worker:
-            self.assertEqual(worker.step("import fresh_module").only("error")["name"], "ModuleNotFoundError")
+            self.assertEqual(
+                worker.step("import fresh_module").only("error")["name"], "ModuleNotFoundError"
+            )
             worker.step("with open('fresh_module.py', 'w') as f: f.write('x = 8')")
-            self.assertEqual(worker.step("import fresh_module; print(fresh_module.x)").stdout, "8\n")
+            self.assertEqual(
+                worker.step("import fresh_module; print(fresh_module.x)").stdout, "8\n"
+            )
 
     def test_the_environment_of_a_request_is_set_and_stays(self):
         with self.harness.worker() as worker:
-            self.assertEqual(worker.step("import os; print(os.environ['A'])", env={"A": "1"}).stdout, "1\n")
-            self.assertEqual(worker.step("print(os.environ['A'], os.environ['B'])", env={"B": "2"}).stdout, "1 2\n")
+            self.assertEqual(
+                worker.step("import os; print(os.environ['A'])", env={"A": "1"}).stdout, "1\n"
+            )
+            self.assertEqual(
+                worker.step("print(os.environ['A'], os.environ['B'])", env={"B": "2"}).stdout,
+                "1 2\n",
+            )
 
     def test_underscore_is_the_last_shown_value(self):
         with self.harness.worker() as worker:
@@ -91,7 +109,9 @@ class Modes(SharedHarness):
         with self.harness.worker() as worker:
             for mark in ("0a", "0b"):
                 turn = worker.step("emit_log('x')\nprint('y')\n1", mark=mark)
-                self.assertEqual({record.mark for record in turn.records if record.event}, {mark.encode()})
+                self.assertEqual(
+                    {record.mark for record in turn.records if record.event}, {mark.encode()}
+                )
                 self.assertEqual(len(turn.events), 3)
 
     def test_an_empty_line_is_no_request(self):
@@ -100,7 +120,9 @@ class Modes(SharedHarness):
                 worker.send_bytes(b"\n")
                 turn = worker.step(script)
                 worker.send_bytes(b"\n")
-            self.assertEqual((turn.stdout, turn.events), ("2\n", [{"type": "end", "outcome": "completed"}]))
+            self.assertEqual(
+                (turn.stdout, turn.events), ("2\n", [{"type": "end", "outcome": "completed"}])
+            )
 
     def test_an_empty_line_right_behind_a_request_is_no_request(self):
         with self.harness.worker() as worker:
@@ -113,8 +135,11 @@ class Modes(SharedHarness):
         with self.harness.worker() as worker:
             worker.step(
                 "import threading\ngo, done = threading.Semaphore(0), threading.Semaphore(0)\n"
-                "def work():\n    while go.acquire():\n        emit_log('m')\n        emit_intermediate('l', 1)\n"
-                "        try: emit_result(1)\n        except RuntimeError as error: print(error)\n        done.release()\n"
+                "def work():\n    while go.acquire():\n        emit_log('m')\n"
+                "        emit_intermediate('l', 1)\n"
+                "        try: emit_result(1)\n"
+                "        except RuntimeError as error: print(error)\n"
+                "        done.release()\n"
                 "threading.Thread(target=work, daemon=True).start()"
             )
             for _ in range(2):
@@ -125,7 +150,10 @@ class Modes(SharedHarness):
                 self.assertIn("an earlier one started this thread", turn.stdout)
 
     def test_a_thread_of_the_running_step_is_not_labelled(self):
-        thread = "import threading\nt = threading.Thread(target=emit_log, args=('m',))\nt.start()\nt.join()"
+        thread = (
+            "import threading\nt = threading.Thread(target=emit_log, args=('m',))\nt.start()\n"
+            "t.join()"
+        )
         with self.harness.worker() as worker:
             for _ in range(2):
                 self.assertEqual(worker.step(thread).only("log")["message"], "m")

@@ -12,7 +12,9 @@ class Timeouts(SharedHarness):
     def test_H15_a_time_out_is_an_error_that_says_where_and_when(self):
         turn = self.run_script("import time\ndef wait():\n    time.sleep(60)\nwait()", timeout=0.15)
         error = turn.only("error")
-        self.assertEqual((error["name"], error["message"]), ("ScriptTimeout", "Script timed out after 0.15s"))
+        self.assertEqual(
+            (error["name"], error["message"]), ("ScriptTimeout", "Script timed out after 0.15s")
+        )
         self.assertIn("line 3, in wait\n    time.sleep(60)", error["traceback"])
         self.assertNotIn("executor_harness", error["traceback"])
         self.assertEqual(turn.events[-1], {"type": "end", "outcome": "timeout"})
@@ -21,11 +23,19 @@ class Timeouts(SharedHarness):
         self.assertEqual(self.run_script("while True: pass", timeout=0.1).outcome, "timeout")
 
     def test_H15_except_Exception_does_not_catch_it_and_finally_runs(self):
-        turn = self.run_script("import time\ntry:\n    time.sleep(60)\nexcept Exception:\n    print('no')\nfinally:\n    print('finally')", timeout=0.1)
+        turn = self.run_script(
+            "import time\ntry:\n    time.sleep(60)\nexcept Exception:\n    print('no')\n"
+            "finally:\n    print('finally')",
+            timeout=0.1,
+        )
         self.assertEqual((turn.stdout, turn.outcome), ("finally\n", "timeout"))
 
     def test_H15_a_script_that_catches_it_completes(self):
-        turn = self.run_script("import time\ntry:\n    time.sleep(60)\nexcept BaseException as e:\n    print(type(e).__name__)", timeout=0.1)
+        turn = self.run_script(
+            "import time\ntry:\n    time.sleep(60)\nexcept BaseException as e:\n"
+            "    print(type(e).__name__)",
+            timeout=0.1,
+        )
         self.assertEqual((turn.stdout, turn.outcome), ("ScriptTimeout\n", "completed"))
 
     def test_H15_the_alarm_is_reset_for_the_next_step(self):
@@ -38,7 +48,9 @@ class Timeouts(SharedHarness):
         with self.harness.worker() as worker:
             for seconds in (0.1, 0.12):
                 turn = worker.step("while True: pass", timeout=seconds)
-                self.assertEqual(turn.only("error")["message"], "Script timed out after %gs" % seconds)
+                self.assertEqual(
+                    turn.only("error")["message"], "Script timed out after %gs" % seconds
+                )
             self.assertEqual(worker.step("print(1)").stdout, "1\n")
 
     def test_H15_even_the_shortest_limit_ends_as_a_time_out(self):
@@ -56,14 +68,21 @@ class Timeouts(SharedHarness):
             "import atexit, time\natexit.register(time.sleep, 60)",
         ):
             turn = self.run_script(script, timeout=0.15)
-            self.assertEqual((turn.outcome, turn.only("error")["name"]), ("timeout", "ScriptTimeout"), script)
+            self.assertEqual(
+                (turn.outcome, turn.only("error")["name"]), ("timeout", "ScriptTimeout"), script
+            )
 
     def test_H15_the_display_of_a_value_is_under_the_limit(self):
-        turn = self.run_script("class C:\n    def __repr__(self):\n        while True: pass\nC()", timeout=0.1)
+        turn = self.run_script(
+            "class C:\n    def __repr__(self):\n        while True: pass\nC()", timeout=0.1
+        )
         self.assertEqual(turn.outcome, "timeout")
 
     def test_H15_printing_an_error_is_under_the_limit(self):
-        turn = self.run_script("class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E", timeout=0.1)
+        turn = self.run_script(
+            "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E",
+            timeout=0.1,
+        )
         self.assertEqual((turn.outcome, turn.only("error")["name"]), ("timeout", "E"))
 
     def test_H15_a_limit_never_tears_a_record_or_loses_count(self):
@@ -85,19 +104,25 @@ class Timeouts(SharedHarness):
         script = (
             "import signal\ndef h(*_): raise ValueError\nsignal.signal(signal.SIGALRM, h)\n"
             "big = 'x' * 300000\nfor i in range(30):\n    try:\n"
-            "        signal.setitimer(signal.ITIMER_REAL, 0.0001 + i * 0.00005)\n        while True: emit_intermediate('a', big)\n    except ValueError: emit_log('b')\n"
+            "        signal.setitimer(signal.ITIMER_REAL, 0.0001 + i * 0.00005)\n"
+            "        while True: emit_intermediate('a', big)\n"
+            "    except ValueError: emit_log('b')\n"
         )
         turn = self.run_script(script, timeout=0)
         self.assertEqual((len(turn.of("log")), turn.outcome), (30, "completed"))
-        self.assertEqual({len(event["data"]) for event in turn.of("intermediate")} | {300000}, {300000})
+        self.assertEqual(
+            {len(event["data"]) for event in turn.of("intermediate")} | {300000}, {300000}
+        )
 
     def test_a_signal_outside_the_script_waits_until_it_may_be_raised(self):
-        """The windows are too small to hit from outside, so this calls the handler where it must not raise."""
+        """The windows are too small to hit from outside, so this calls the handler where it must
+        not raise."""
         code = (
             "import signal, sys, time\nsys.path.insert(0, %r)\n"
             "from executor_harness.interrupts import attempt, interrupts as i\n"
             "i.restore()\ni.arm(0)\ni.on_signal(signal.SIGINT, sys._getframe())\n"
-            "print(type(attempt(time.sleep, 60)).__name__)\ni.disarm()\ni.on_signal(signal.SIGINT, None)"
+            "print(type(attempt(time.sleep, 60)).__name__)\ni.disarm()\n"
+            "i.on_signal(signal.SIGINT, None)"
         )
         command = [sys.executable, "-c", code % os.path.dirname(HARNESS)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=20)
@@ -124,7 +149,9 @@ class Timeouts(SharedHarness):
                 "threading.Thread(target=work, daemon=True).start()"
             )
             turn = worker.step("go.set(); done.wait(); emit_log('own')")
-            self.assertEqual([event["message"] for event in turn.of("log")], ["[thread of step 1] late", "own"])
+            self.assertEqual(
+                [event["message"] for event in turn.of("log")], ["[thread of step 1] late", "own"]
+            )
 
     def test_a_signal_handler_of_the_script_cannot_disturb_the_end(self):
         script = (
@@ -142,8 +169,10 @@ class Timeouts(SharedHarness):
         script = (
             "import signal, time\ndef h(number, frame): raise ValueError(frame.f_code.co_name)\n"
             "old = signal.signal(signal.SIGALRM, h)\nprint(signal.getsignal(signal.SIGALRM) is h)\n"
-            "signal.setitimer(signal.ITIMER_REAL, 0.01)\ntry:\n    time.sleep(60)\nexcept ValueError as e: print(e)\n"
-            "print(signal.signal(signal.SIGALRM, old) is h, signal.getsignal(signal.SIGALRM) == old)\n"
+            "signal.setitimer(signal.ITIMER_REAL, 0.01)\ntry:\n    time.sleep(60)\n"
+            "except ValueError as e: print(e)\n"
+            "print(signal.signal(signal.SIGALRM, old) is h, "
+            "signal.getsignal(signal.SIGALRM) == old)\n"
             "signal.setitimer(signal.ITIMER_REAL, 0.01)\ntime.sleep(60)"
         )
         turn = self.run_script(script)
@@ -163,7 +192,9 @@ class Cancelling(SharedHarness):
             os.kill(worker.pid, signal.SIGINT)
             turn = worker.wait_exit()
         error = turn.only("error")
-        self.assertEqual((error["name"], error["message"]), ("KeyboardInterrupt", "Script cancelled"))
+        self.assertEqual(
+            (error["name"], error["message"]), ("KeyboardInterrupt", "Script cancelled")
+        )
         self.assertIn("time.sleep(60)", error["traceback"])
         self.assertEqual(turn.outcome, "cancelled")
 
@@ -188,13 +219,18 @@ class Cancelling(SharedHarness):
     def test_a_storm_of_signals_around_the_ends_of_steps_never_kills_the_worker(self):
         with self.harness.worker() as worker:
             for number in range(60):
-                worker.ask("for i in range(%d): emit_intermediate('i', i)" % (number % 7), mode="interactive")
+                worker.ask(
+                    "for i in range(%d): emit_intermediate('i', i)" % (number % 7),
+                    mode="interactive",
+                )
                 for _ in range(number % 11):
                     os.kill(worker.pid, signal.SIGINT)
                 turn = worker.wait_end()
                 self.assertIn(turn.outcome, ("completed", "cancelled"))
                 self.assertEqual(len(turn.of("error")), int(turn.outcome == "cancelled"))
-            self.assertEqual(worker.step("emit_result('alive')").only("final_result")["data"], "alive")
+            self.assertEqual(
+                worker.step("emit_result('alive')").only("final_result")["data"], "alive"
+            )
 
     def test_cancelling_and_time_out_together_give_one_error(self):
         for _ in range(10):

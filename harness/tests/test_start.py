@@ -28,13 +28,18 @@ class Start(unittest.TestCase):
             self.assertRaises(BlockingIOError, harness.receive)
 
     def test_H30_starts_isolated_and_without_site(self):
-        with Harness(tools={"a.py": "def one():\n    return 1\n"}, python_flags=("-I", "-S")) as harness:
+        with Harness(
+            tools={"a.py": "def one():\n    return 1\n"}, python_flags=("-I", "-S")
+        ) as harness:
             self.assertEqual(harness.hello["type"], "ready")
             self.assertEqual(harness.run("print(one())").stdout, "1\n")
             self.assertEqual(harness.run("exit(4)").only("error")["message"], "sys.exit(4) called")
 
     def test_H30_imports_only_the_standard_library(self):
-        code = "import sys; sys.path.insert(0, %r); import executor_harness.program" % os.path.dirname(HARNESS)
+        code = (
+            "import sys; sys.path.insert(0, %r); import executor_harness.program"
+            % os.path.dirname(HARNESS)
+        )
         subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True)
 
     def test_H25_a_missing_tools_directory_means_no_tools(self):
@@ -65,11 +70,17 @@ class Start(unittest.TestCase):
 
     def test_the_control_descriptor_is_not_in_the_environment(self):
         with Harness() as harness:
-            self.assertEqual(harness.run("import os; print(os.getenv('HEARTH_CONTROL_FD'))").stdout, "None\n")
+            self.assertEqual(
+                harness.run("import os; print(os.getenv('HEARTH_CONTROL_FD'))").stdout, "None\n"
+            )
 
     def test_path_directories_are_importable_and_the_harness_directory_is_not(self):
-        with Harness(modules={"beside.py": "x = 3", "more.pth": "import sys; sys.through_pth = 4\n"}) as harness:
-            turn = harness.run("import beside, sys; print(beside.x, sys.through_pth)\nimport executor_harness")
+        with Harness(
+            modules={"beside.py": "x = 3", "more.pth": "import sys; sys.through_pth = 4\n"}
+        ) as harness:
+            turn = harness.run(
+                "import beside, sys; print(beside.x, sys.through_pth)\nimport executor_harness"
+            )
             self.assertEqual(turn.stdout, "3 4\n")
             self.assertEqual(turn.only("error")["name"], "ModuleNotFoundError")
 
@@ -93,15 +104,22 @@ class Start(unittest.TestCase):
     def test_no_module_of_the_harness_hides_one_that_python_needs_to_start_it(self):
         # While Python looks for __main__, the harness's directory comes first on sys.path.
         library = os.path.dirname(os.__file__)
-        of_python = {name.partition(".")[0] for name in os.listdir(library)} | set(sys.builtin_module_names)
+        of_python = {name.partition(".")[0] for name in os.listdir(library)} | set(
+            sys.builtin_module_names
+        )
         self.assertEqual(of_python.intersection(MODULES) - {"__pycache__"}, set())
 
     def test_a_python_that_a_script_starts_finds_them_too(self):
-        child = "import subprocess, sys\nprint(subprocess.check_output([sys.executable, '-m', 'beside'], text=True))"
+        child = (
+            "import subprocess, sys\n"
+            "print(subprocess.check_output([sys.executable, '-m', 'beside'], text=True))"
+        )
         with Harness(modules={"beside.py": "print('found')"}) as harness:
             self.assertEqual(harness.run(child).stdout, "found\n\n")
         with Harness() as harness:
-            self.assertEqual(harness.run("import os; print(os.getenv('PYTHONPATH'))").stdout, "None\n")
+            self.assertEqual(
+                harness.run("import os; print(os.getenv('PYTHONPATH'))").stdout, "None\n"
+            )
 
     def test_preloaded_modules_are_there_before_the_script(self):
         modules = {"heavy.py": "import os\npid = os.getpid()"}
@@ -113,13 +131,18 @@ class Start(unittest.TestCase):
         tool = (
             "import os\nreal, calls = os.fork, []\n"
             "def fork():\n    calls.append(1)\n    if len(calls) == 1:\n"
-            "        raise BlockingIOError(11, 'Resource temporarily unavailable')\n    return real()\nos.fork = fork\n"
+            "        raise BlockingIOError(11, 'Resource temporarily unavailable')\n"
+            "    return real()\nos.fork = fork\n"
         )
         with Harness(tools={"a.py": tool}) as harness:
             refused = Worker(harness)
             self.assertEqual(
                 harness.receive(),
-                {"type": "prepare_failed", "number": 1, "message": "fork: Resource temporarily unavailable"},
+                {
+                    "type": "prepare_failed",
+                    "number": 1,
+                    "message": "fork: Resource temporarily unavailable",
+                },
             )
             refused.collect(lambda: False)  # every pipe ends: no descriptor was kept
             self.assertEqual(harness.run("print(1)").stdout, "1\n")
@@ -127,7 +150,8 @@ class Start(unittest.TestCase):
     def test_a_failed_second_fork_is_told(self):
         tool = (
             "import os\nreal, first = os.fork, os.getpid()\n"
-            "def fork():\n    if os.getpid() != first:\n        raise OSError(12, 'Cannot allocate memory')\n"
+            "def fork():\n    if os.getpid() != first:\n"
+            "        raise OSError(12, 'Cannot allocate memory')\n"
             "    return real()\nos.fork = fork\n"
         )
         with Harness(tools={"a.py": tool}) as harness:
@@ -138,13 +162,16 @@ class Start(unittest.TestCase):
             )
 
     def descriptors_between_requests(self, harness):
-        """A turn is over before the harness has closed its copies of the pipes, but not before it takes the next request."""
+        """A turn may be over before the harness has closed its copies of the pipes. When it takes
+        the next request, it has closed them."""
         harness.control.send(b"{}")
         while unread_bytes(harness.control) > 0:
             time.sleep(0.001)
         return sorted(os.listdir("/proc/%d/fd" % harness.process.pid))
 
-    @unittest.skipUnless(os.getuid() == 0, "only root may list the descriptors of a process that is not dumpable")
+    @unittest.skipUnless(
+        os.getuid() == 0, "only root may list the descriptors of a process that is not dumpable"
+    )
     def test_fifty_workers_leak_no_descriptor_and_leave_no_process(self):
         with Harness() as harness:
             harness.run("pass")
@@ -171,43 +198,65 @@ class BrokenTools(unittest.TestCase):
         self.assertIn('bad.py", line 2', failed["traceback"])
 
     def test_H6_a_tool_that_raises_is_named_with_its_traceback(self):
-        failed = self.failure_of(tools={"foo.py": "def f():\n    raise ValueError('no key')\nf()\n"})
+        failed = self.failure_of(
+            tools={"foo.py": "def f():\n    raise ValueError('no key')\nf()\n"}
+        )
         self.assertEqual(failed["message"], "tool foo.py: ValueError: no key")
         self.assertIn('foo.py", line 2, in f\n    raise ValueError', failed["traceback"])
         self.assertNotIn("executor_harness", failed["traceback"])
 
     def test_H6_a_tool_that_fails_at_length_is_named_too(self):
         with Harness(tools={"long.py": "raise ValueError('\u00e4' * 300_000)"}) as harness:
-            self.assertTrue(harness.hello["message"].startswith("tool long.py: ValueError: "), harness.hello["message"][:80])
+            self.assertTrue(
+                harness.hello["message"].startswith("tool long.py: ValueError: "),
+                harness.hello["message"][:80],
+            )
             self.assertLess(len(harness.hello["message"]), 10_000)
 
     def test_H6_a_tool_that_exits_is_a_failure_too(self):
-        self.assertIn("tool foo.py: SystemExit", self.failure_of(tools={"foo.py": "raise SystemExit(0)"})["message"])
+        self.assertIn(
+            "tool foo.py: SystemExit",
+            self.failure_of(tools={"foo.py": "raise SystemExit(0)"})["message"],
+        )
 
     def test_H6_a_missing_preload_is_named(self):
         failed = self.failure_of(arguments=["--preload", "no_such_module"])
         self.assertIn("preload no_such_module: ModuleNotFoundError", failed["message"])
 
     def test_a_tool_that_leaves_shared_memory_is_named(self):
-        failed = self.failure_of(tools={"good.py": "x = 1", "notes.py": "import mmap\nnotes = mmap.mmap(-1, 4096)\n"})
-        self.assertIn("tool notes.py: RuntimeError: shared writable memory is left (", failed["message"])
+        failed = self.failure_of(
+            tools={"good.py": "x = 1", "notes.py": "import mmap\nnotes = mmap.mmap(-1, 4096)\n"}
+        )
+        self.assertIn(
+            "tool notes.py: RuntimeError: shared writable memory is left (", failed["message"]
+        )
         self.assertIn("rw-s", failed["message"])
 
     def test_a_preload_that_leaves_shared_memory_is_named(self):
-        modules = {"plain.py": "x = 1", "counter.py": "import multiprocessing\nn = multiprocessing.Value('i')\n"}
+        modules = {
+            "plain.py": "x = 1",
+            "counter.py": "import multiprocessing\nn = multiprocessing.Value('i')\n",
+        }
         failed = self.failure_of(modules=modules, arguments=["--preload", "plain,counter"])
-        self.assertIn("preload counter: RuntimeError: shared writable memory is left", failed["message"])
+        self.assertIn(
+            "preload counter: RuntimeError: shared writable memory is left", failed["message"]
+        )
 
     def test_shared_memory_that_a_script_could_make_writable_is_refused(self):
-        failed = self.failure_of(tools={"notes.py": "import mmap\nnotes = mmap.mmap(-1, 4096, prot=mmap.PROT_READ)\n"})
-        self.assertIn("tool notes.py: RuntimeError: shared writable memory is left", failed["message"])
+        failed = self.failure_of(
+            tools={"notes.py": "import mmap\nnotes = mmap.mmap(-1, 4096, prot=mmap.PROT_READ)\n"}
+        )
+        self.assertIn(
+            "tool notes.py: RuntimeError: shared writable memory is left", failed["message"]
+        )
 
 
 class SharedMemory(unittest.TestCase):
     def test_a_file_that_a_tool_has_mapped_for_reading_is_no_shared_memory(self):
         tool = (
             "import mmap\nfile = open('/etc/passwd', 'rb')\n"
-            "table = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\ndef size():\n    return len(table)\n"
+            "table = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\ndef size():\n"
+            "    return len(table)\n"
         )
         with Harness(tools={"table.py": tool}) as harness:
             self.assertEqual(harness.run("print(size() > 0)").stdout, "True\n")
@@ -223,7 +272,8 @@ class SharedMemory(unittest.TestCase):
             "kept += [os.memfd_create('kept')] if hasattr(os, 'memfd_create') else []\n"
         )
         script = (
-            "import os\ndef is_open(fd):\n    try:\n        os.fstat(fd)\n    except OSError:\n        return False\n"
+            "import os\ndef is_open(fd):\n    try:\n        os.fstat(fd)\n"
+            "    except OSError:\n        return False\n"
             "    return True\nprint([fd for fd in range(5, 1024) if is_open(fd)])"
         )
         with Harness(tools={"kept.py": tool}) as harness:

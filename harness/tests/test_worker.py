@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 
 from tests.fake_init import Harness, SharedHarness
 
@@ -27,25 +26,35 @@ class Surroundings(SharedHarness):
 
     def test_exactly_five_descriptors_are_open(self):
         script = (
-            "import os\nopen_fds = []\nfor fd in range(4096):\n    try:\n        os.fstat(fd)\n        open_fds.append(fd)\n"
+            "import os\nopen_fds = []\nfor fd in range(4096):\n    try:\n"
+            "        os.fstat(fd)\n        open_fds.append(fd)\n"
             "    except OSError: pass\nprint(open_fds, [os.get_inheritable(fd) for fd in open_fds])"
         )
         self.assertEqual(self.printed(script), "[0, 1, 2, 3, 4] [True, True, True, False, False]")
 
     def test_a_program_the_script_starts_gets_only_the_three_standard_descriptors(self):
-        script = "import os, subprocess\nprint(subprocess.run(['ls', '/proc/self/fd'], stdout=subprocess.PIPE, close_fds=False).stdout.split())"
+        script = (
+            "import os, subprocess\n"
+            "print(subprocess.run(['ls', '/proc/self/fd'], stdout=subprocess.PIPE, "
+            "close_fds=False).stdout.split())"
+        )
         self.assertEqual(self.printed(script), "[b'0', b'1', b'2', b'3']")  # the fourth is ls's own
 
     def test_descriptors_may_come_with_any_numbers(self):
-        # Where the control socket sits decides which numbers the four descriptors and /dev/null get.
+        # The number of the control socket decides those of the four descriptors and of /dev/null.
         for number in range(3, 10):
             with Harness(control_fd=number) as harness:
-                turn = harness.run("print('a')\nimport sys; print('b', file=sys.stderr)\nemit_result(1)")
-                self.assertEqual((turn.stdout, turn.stderr, turn.outcome), ("a\n", "b\n", "completed"), number)
+                turn = harness.run(
+                    "print('a')\nimport sys; print('b', file=sys.stderr)\nemit_result(1)"
+                )
+                self.assertEqual(
+                    (turn.stdout, turn.stderr, turn.outcome), ("a\n", "b\n", "completed"), number
+                )
 
     def test_a_process_the_script_forks_knows_that_it_has_one_thread(self):
         script = (
-            "import os, threading\nstop = threading.Event()\nthreading.Thread(target=stop.wait, daemon=True).start()\n"
+            "import os, threading\nstop = threading.Event()\n"
+            "threading.Thread(target=stop.wait, daemon=True).start()\n"
             "child = os.fork()\nif child == 0:\n    os._exit(threading.active_count())\n"
             "print(threading.active_count(), os.waitpid(child, 0)[1] >> 8)"
         )
@@ -54,32 +63,47 @@ class Surroundings(SharedHarness):
     def test_a_process_the_script_forks_cannot_emit_whatever_became_of_its_threads(self):
         script = (
             "import os, threading\nclass Named(threading.Thread):\n"
-            "    def __init__(self):\n        super().__init__(daemon=True)\n        self._stop = threading.Event()\n"
-            "    def run(self): self._stop.wait()\nNamed().start()\nchild = os.fork()\nif child == 0:\n"
-            "    try: emit_log('from the child')\n    except RuntimeError: os._exit(7)\n    os._exit(8)\n"
+            "    def __init__(self):\n        super().__init__(daemon=True)\n"
+            "        self._stop = threading.Event()\n"
+            "    def run(self): self._stop.wait()\nNamed().start()\nchild = os.fork()\n"
+            "if child == 0:\n"
+            "    try: emit_log('from the child')\n    except RuntimeError: os._exit(7)\n"
+            "    os._exit(8)\n"
             "print(os.waitpid(child, 0)[1] >> 8)"
         )
         turn = self.run_script(script)
         self.assertEqual((turn.stdout, turn.of("log")), ("7\n", []))
 
     def test_standard_input_is_empty(self):
-        self.assertEqual(self.printed("import sys; print(repr(sys.stdin.read()), sys.stdin.fileno())"), "'' 0")
+        self.assertEqual(
+            self.printed("import sys; print(repr(sys.stdin.read()), sys.stdin.fileno())"), "'' 0"
+        )
 
     def test_a_session_and_signals_of_its_own(self):
         script = (
-            "import os, signal\nprint(os.getsid(0) == os.getpid(), signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN, "
-            "signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+            "import os, signal\n"
+            "print(os.getsid(0) == os.getpid(), signal.getsignal(signal.SIGPIPE) == "
+            "signal.SIG_IGN, "
+            "signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, "
+            "signal.pthread_sigmask(signal.SIG_BLOCK, []))"
         )
         self.assertEqual(self.printed(script), "True True True set()")
 
     def test_it_looks_like_a_script_in_the_workspace(self):
         workspace = os.path.realpath(self.harness.workspace)
         script = (
-            "import os, sys\nprint(__name__, __file__, sys.argv, sys.path[0], os.path.realpath(os.getcwd()))\n"
+            "import os, sys\n"
+            "print(__name__, __file__, sys.argv, sys.path[0], "
+            "os.path.realpath(os.getcwd()))\n"
             "print(sys.modules['__main__'].__dict__ is globals(), __builtins__.__name__)"
         )
         file = self.harness.workspace + "/script.py"
-        expected = "__main__ %s %r %s %s\nTrue builtins" % (file, [file], self.harness.workspace, workspace)
+        expected = "__main__ %s %r %s %s\nTrue builtins" % (
+            file,
+            [file],
+            self.harness.workspace,
+            workspace,
+        )
         self.assertEqual(self.printed(script), expected)
 
     def test_only_tools_and_helpers_are_in_the_globals(self):
@@ -89,7 +113,8 @@ class Surroundings(SharedHarness):
 
     def test_nothing_of_the_rehearsal_is_visible(self):
         script = (
-            "import sys, linecache, threading\nprint([n for n in dir(sys) if n.startswith('last_')], "
+            "import sys, linecache, threading\n"
+            "print([n for n in dir(sys) if n.startswith('last_')], "
             "[n for n in linecache.cache if n.startswith('<')], threading.active_count(), "
             "[c.__name__ for c in ValueError.__subclasses__() if c.__name__ == 'Warm'])"
         )
@@ -100,13 +125,16 @@ class Surroundings(SharedHarness):
         self.assertEqual(len(numbers), 4)
 
     def test_the_environment_of_the_request_is_set(self):
-        self.assertEqual(self.printed("import os; print(os.environ['TOKEN'])", env={"TOKEN": "t\xe9"}), "t\xe9")
+        self.assertEqual(
+            self.printed("import os; print(os.environ['TOKEN'])", env={"TOKEN": "t\xe9"}), "t\xe9"
+        )
 
     def test_the_script_may_read_its_own_proc_entries_but_nobody_may_read_a_prepared_worker(self):
         self.assertEqual(self.printed("print(len(open('/proc/self/environ').read()) > 0)"), "True")
         # The last collection before the script is the one that follows the rehearsal.
         tool = (
-            "import ctypes, gc\nseen = []\ndef dumpable(*_): return ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)\n"
+            "import ctypes, gc\nseen = []\n"
+            "def dumpable(*_): return ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)\n"
             "gc.callbacks.append(lambda *_: seen.append(dumpable()))\n"
         )
         with Harness(tools={"a.py": tool}, rested=True) as harness:
@@ -115,7 +143,9 @@ class Surroundings(SharedHarness):
 
     def test_no_clock_runs_in_a_prepared_worker(self):
         tool = "import signal\nclocks = []\nimport gc\n"
-        tool += "gc.callbacks.append(lambda *_: clocks.append(signal.getitimer(signal.ITIMER_REAL)))\n"
+        tool += (
+            "gc.callbacks.append(lambda *_: clocks.append(signal.getitimer(signal.ITIMER_REAL)))\n"
+        )
         with Harness(tools={"a.py": tool}, rested=True) as harness:
             turn = harness.run("gc.callbacks.clear()\nprint(clocks[-1])")
             self.assertEqual(turn.stdout, "(0.0, 0.0)\n")
@@ -125,9 +155,14 @@ class Surroundings(SharedHarness):
             self.assertEqual(harness.run("import os; print(os.getcwd())").stdout, "/\n")
 
     def test_numpy_is_reseeded_when_preloaded(self):
-        modules = {"numpy/__init__.py": "", "numpy/random.py": "import os\nseeded = []\ndef seed(): seeded.append(os.getpid())"}
+        modules = {
+            "numpy/__init__.py": "",
+            "numpy/random.py": "import os\nseeded = []\ndef seed(): seeded.append(os.getpid())",
+        }
         with Harness(modules=modules, arguments=["--preload", "numpy.random"]) as harness:
-            turn = harness.run("import numpy.random, os; print(numpy.random.seeded == [os.getpid()])")
+            turn = harness.run(
+                "import numpy.random, os; print(numpy.random.seeded == [os.getpid()])"
+            )
             self.assertEqual(turn.stdout, "True\n")
 
     def test_modules_in_the_workspace_can_be_imported(self):
@@ -136,7 +171,10 @@ class Surroundings(SharedHarness):
         self.assertEqual(self.printed("import helper_module; print(helper_module.x)"), "9")
 
     def test_sources_can_be_inspected(self):
-        self.assertEqual(self.printed("import inspect\ndef f():\n    return 1\nprint(inspect.getsource(f))"), "def f():\n    return 1")
+        self.assertEqual(
+            self.printed("import inspect\ndef f():\n    return 1\nprint(inspect.getsource(f))"),
+            "def f():\n    return 1",
+        )
 
 
 class SurroundingsAfterRehearsal(Surroundings):
@@ -156,8 +194,10 @@ class WhatIsLeftAtTheEnd(SharedHarness):
         for script in (
             "f = open('left', 'w')\nf.write('text')",
             "f = open('left', 'wb')\nf.write(b'text')",
-            "import os\nos.close(os.open('other', os.O_CREAT))\nbox = [open('left', 'w')]\nbox.append(box)\nbox[0].write('text')",
-            "class Box: pass\nbox = Box()\nbox.me = box\nbox.file = open('left', 'w')\nbox.file.write('text')\ndel box",
+            "import os\nos.close(os.open('other', os.O_CREAT))\nbox = [open('left', 'w')]\n"
+            "box.append(box)\nbox[0].write('text')",
+            "class Box: pass\nbox = Box()\nbox.me = box\nbox.file = open('left', 'w')\n"
+            "box.file.write('text')\ndel box",
             "import threading, time\nf = open('left', 'w')\nf.write('text')\n"
             "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
             "import builtins\nbuiltins.kept = open('left', 'w')\nkept.write('text')",
@@ -165,15 +205,20 @@ class WhatIsLeftAtTheEnd(SharedHarness):
             self.assertEqual(self.written(script), b"text", script)
 
     def test_a_file_that_cannot_be_written_out_fails_nothing(self):
-        turn = self.run_script("import builtins\nbuiltins.f = open('/dev/full', 'w')\nf.write('text')")
+        turn = self.run_script(
+            "import builtins\nbuiltins.f = open('/dev/full', 'w')\nf.write('text')"
+        )
         self.assertEqual(turn.outcome, "completed")
 
     def test_destructors_and_suspended_generators_end(self):
         turn = self.run_script(
             "class Last:\n    def __del__(self): print('destroyed')\nlast = Last()\n"
-            "def steps():\n    try:\n        yield 1\n    finally:\n        print('left')\nkept = steps()\nnext(kept)\n"
+            "def steps():\n    try:\n        yield 1\n    finally:\n        print('left')\n"
+            "kept = steps()\nnext(kept)\n"
         )
-        self.assertEqual((sorted(turn.stdout.split()), turn.outcome), (["destroyed", "left"], "completed"))
+        self.assertEqual(
+            (sorted(turn.stdout.split()), turn.outcome), (["destroyed", "left"], "completed")
+        )
 
     def test_a_daemon_thread_keeps_its_globals(self):
         turn = self.run_script(
@@ -183,7 +228,9 @@ class WhatIsLeftAtTheEnd(SharedHarness):
         self.assertEqual((turn.stderr, turn.outcome), ("", "completed"))
 
     def test_what_c_code_printed_comes_out(self):
-        self.assertEqual(self.run_script("import ctypes\nctypes.CDLL(None).puts(b'from C')").stdout, "from C\n")
+        self.assertEqual(
+            self.run_script("import ctypes\nctypes.CDLL(None).puts(b'from C')").stdout, "from C\n"
+        )
 
     def test_a_forked_child_ends_like_any_python(self):
         script = (
@@ -201,7 +248,8 @@ class Source(SharedHarness):
     def test_processes_that_are_not_forked_find_the_script(self):
         script = (
             "import multiprocessing, os\ndef square(x): return x * x\nif __name__ == '__main__':\n"
-            "    with multiprocessing.get_context(%r).Pool(1) as pool: print(pool.map(square, [3]))\n"
+            "    with multiprocessing.get_context(%r).Pool(1) as pool: "
+            "print(pool.map(square, [3]))\n"
         )
         for method in ("spawn", "forkserver"):
             turn = self.run_script(script % method)
@@ -215,10 +263,15 @@ class Inherited(SharedHarness):
         "import signal, threading, random\nsignal.signal(signal.SIGTERM, print)\n"
         "stop = threading.Event()\nthreading.Thread(target=stop.wait, daemon=True).start()\n"
     )
-    options = {"tools": {"a.py": tool}, "python_flags": ("-s", "-W", "default::DeprecationWarning:__main__")}
+    options = {
+        "tools": {"a.py": tool},
+        "python_flags": ("-s", "-W", "default::DeprecationWarning:__main__"),
+    }
 
     def test_signal_handlers_of_tools_are_not_inherited(self):
-        turn = self.run_script("import signal; print(signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)")
+        turn = self.run_script(
+            "import signal; print(signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)"
+        )
         self.assertEqual(turn.stdout, "True\n")
 
     def test_a_thread_of_a_tool_makes_no_noise_and_no_difference(self):
@@ -242,21 +295,36 @@ class InheritedHalfEnded(SharedHarness):
 
     def test_it_does_not_hold_up_the_end_of_a_script_with_threads(self):
         for _ in range(5):
-            turn = self.run_script("import threading, time\nthreading.Thread(target=time.sleep, args=(0.01,)).start()\nprint(1)")
+            turn = self.run_script(
+                "import threading, time\n"
+                "threading.Thread(target=time.sleep, args=(0.01,)).start()\nprint(1)"
+            )
             self.assertEqual((turn.stdout, turn.outcome), ("1\n", "completed"))
 
 
 class Ends(SharedHarness):
     def test_H20_every_kind_of_script_ends_with_exactly_one_end(self):
-        for script in ("pass", "1 / 0", "while True: pass", "exit()", "emit_result(1)", "x = = 1", "raise BaseException"):
+        for script in (
+            "pass",
+            "1 / 0",
+            "while True: pass",
+            "exit()",
+            "emit_result(1)",
+            "x = = 1",
+            "raise BaseException",
+        ):
             turn = self.run_script(script, timeout=0.1)
-            self.assertEqual([event["type"] for event in turn.events].index("end"), len(turn.events) - 1)
+            self.assertEqual(
+                [event["type"] for event in turn.events].index("end"), len(turn.events) - 1
+            )
             self.assertEqual(turn.status, 0)
 
     def test_threads_are_joined_and_exit_handlers_run_before_the_end(self):
         turn = self.run_script(
-            "import atexit, threading, time\natexit.register(lambda: (print('handler'), emit_log('from the handler')))\n"
-            "def work():\n    time.sleep(0.05)\n    print('thread')\nthreading.Thread(target=work).start()\nprint('main')"
+            "import atexit, threading, time\n"
+            "atexit.register(lambda: (print('handler'), emit_log('from the handler')))\n"
+            "def work():\n    time.sleep(0.05)\n    print('thread')\n"
+            "threading.Thread(target=work).start()\nprint('main')"
         )
         self.assertEqual(turn.stdout, "main\nthread\nhandler\n")
         self.assertEqual([event["type"] for event in turn.events], ["log", "end"])
@@ -269,11 +337,16 @@ class Ends(SharedHarness):
         self.assertEqual((turn.stdout, turn.outcome), ("worked\n", "completed"))
 
     def test_daemon_threads_are_left_behind(self):
-        turn = self.run_script("import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()")
+        turn = self.run_script(
+            "import threading, time\n"
+            "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"
+        )
         self.assertEqual(turn.outcome, "completed")
 
     def test_a_failing_exit_handler_still_gives_an_end(self):
-        turn = self.run_script("import atexit\natexit.register(lambda: 1 / 0)\natexit.register(lambda: exit(3))\nNone")
+        turn = self.run_script(
+            "import atexit\natexit.register(lambda: 1 / 0)\natexit.register(lambda: exit(3))\nNone"
+        )
         self.assertEqual(turn.events, [{"type": "end", "outcome": "completed"}])
         self.assertIn("ZeroDivisionError", turn.stderr)
 

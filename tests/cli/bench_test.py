@@ -16,7 +16,9 @@ HEARTH = os.path.abspath(sys.argv.pop(1))
 
 
 def bench(*arguments, **options):
-    return subprocess.run([HEARTH, "bench", *arguments], capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run(
+        [HEARTH, "bench", *arguments], capture_output=True, text=True, timeout=120, **options
+    )
 
 
 class Bench(unittest.TestCase):
@@ -24,7 +26,16 @@ class Bench(unittest.TestCase):
         done = bench("-n", "2", "-t", "20")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("20 turns in ", done.stdout)
-        for word in ("p50", "p99.9", "checkout", "whole turn", "spawn", "warm", "ok 20", "pool_size = "):
+        for word in (
+            "p50",
+            "p99.9",
+            "checkout",
+            "whole turn",
+            "spawn",
+            "warm",
+            "ok 20",
+            "pool_size = ",
+        ):
             self.assertIn(word, done.stdout)
         self.assertEqual(done.stderr, "")  # no progress where nobody watches
 
@@ -43,7 +54,9 @@ class Bench(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout)["verdicts"], {"error": 6})
 
     def test_sandboxes_are_used_as_often_as_allowed(self):
-        report = json.loads(bench("-n", "1", "-t", "20", "--max-uses", "10", "--pool-size", "1", "--json").stdout)
+        report = json.loads(
+            bench("-n", "1", "-t", "20", "--max-uses", "10", "--pool-size", "1", "--json").stdout
+        )
         self.assertLessEqual(report["spawned"], 3)
         self.assertEqual(report["retired"]["used_up"], 2)
 
@@ -52,7 +65,10 @@ class Bench(unittest.TestCase):
             path = os.path.join(folder, "hearth.toml")
             version = "%d.%d" % sys.version_info[:2]
             with open(path, "w") as file:
-                file.write('[[blueprint]]\nname = "other"\npython_version = "%s"\npool_size = 1\n' % version)
+                file.write(
+                    '[[blueprint]]\nname = "other"\npython_version = "%s"\npool_size = 1\n'
+                    % version
+                )
             done = bench("-c", path, "-b", "other", "-t", "4")
             self.assertEqual(done.returncode, 0, done.stderr)
             done = bench("-c", path, "-b", "nope", "-t", "4")
@@ -66,7 +82,10 @@ class Bench(unittest.TestCase):
 
     def test_an_interrupt_ends_it_with_what_was_seen_so_far(self):
         process = subprocess.Popen(
-            [HEARTH, "bench", "-d", "1000", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [HEARTH, "bench", "-d", "1000", "--json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         time.sleep(2)
         process.send_signal(signal.SIGINT)

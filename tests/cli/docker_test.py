@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""hearth with containers, as a person meets it: run, image, bench, doctor, and a hearth that is in a container itself.
+"""hearth with containers, as its users meet it: run, image, bench, doctor, and a hearth that is in
+a container itself.
 
-Argument: the hearth program. HEARTH_TEST_DOCKER: the address of an engine (scripts/docker-engine env).
+Argument: the hearth program. HEARTH_TEST_DOCKER: the address of an engine (scripts/docker-engine
+env).
 """
 import fcntl
 import json
@@ -18,7 +20,7 @@ import unittest
 HEARTH = os.path.abspath(sys.argv.pop())
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ENGINE = os.environ["HEARTH_TEST_DOCKER"]
-SOCKET = ENGINE[len("unix://"):]
+SOCKET = ENGINE[len("unix://") :]
 PATIENCE_SECONDS = 120
 SKIPPED = 77  # what CTest takes for "not run"
 
@@ -47,7 +49,8 @@ class DockerTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        # As tests/support/docker_engine.h: with others, unless a test prunes what nobody uses at the moment.
+        # As tests/support/docker_engine.h: tests share the engine, unless one of them prunes what
+        # is unused at the moment.
         cls.engine = os.open(os.path.dirname(SOCKET), os.O_RDONLY)
         cls.addClassCleanup(os.close, cls.engine)
         fcntl.flock(cls.engine, fcntl.LOCK_SH)
@@ -68,12 +71,18 @@ class DockerTest(unittest.TestCase):
         return path
 
     def remove_images(self):
-        for name in self.docker("images", "-q", "--filter", "label=hearth.image.blueprint=box").split():
+        for name in self.docker(
+            "images", "-q", "--filter", "label=hearth.image.blueprint=box"
+        ).split():
             self.docker("rmi", "-f", name)
 
     def docker(self, *arguments):
         return subprocess.run(
-            ["docker", "-H", ENGINE, *arguments], stdout=subprocess.PIPE, check=True, text=True, timeout=PATIENCE_SECONDS
+            ["docker", "-H", ENGINE, *arguments],
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
         ).stdout
 
     def hearth(self, *arguments, script="", environment=None):
@@ -81,7 +90,12 @@ class DockerTest(unittest.TestCase):
             [HEARTH, *arguments],
             input=script,
             cwd=self.folder,
-            env={**os.environ, "DOCKER_HOST": ENGINE, "HEARTH_CONFIG": self.config, **(environment or {})},
+            env={
+                **os.environ,
+                "DOCKER_HOST": ENGINE,
+                "HEARTH_CONFIG": self.config,
+                **(environment or {}),
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -96,7 +110,9 @@ class DockerTest(unittest.TestCase):
 
 class OnTheHost(DockerTest):
     def test_a_script_runs_in_a_container_that_is_gone_afterwards(self):
-        done = self.hearth("run", "-q", "-b", "box", script="import getpass; print(say(), getpass.getuser())")
+        done = self.hearth(
+            "run", "-q", "-b", "box", script="import getpass; print(say(), getpass.getuser())"
+        )
         self.assertEqual((done.returncode, done.stdout), (0, "version 1 sandbox\n"), done.stderr)
         self.assertEqual(self.containers(), [])
         for script, options, code in (
@@ -120,7 +136,9 @@ class OnTheHost(DockerTest):
         self.file("speech.py", "def say(): return 'version 2'\n")
         second = self.hearth("image", "build", "-q", "box").stdout.strip()
         self.assertNotEqual(first, second)
-        listed = [json.loads(line) for line in self.hearth("image", "list", "--json").stdout.splitlines()]
+        listed = [
+            json.loads(line) for line in self.hearth("image", "list", "--json").stdout.splitlines()
+        ]
         states = {image["name"]: image["current"] for image in listed}
         self.assertEqual((states[first], states[second]), (False, True))
         self.assertIn(second, self.hearth("image", "list").stdout)
@@ -129,13 +147,18 @@ class OnTheHost(DockerTest):
         self.assertNotIn(second, pruned.stdout)
 
     def test_a_build_that_fails_shows_its_log(self):
-        self.file("hearth.toml", CONFIG.format(state=self.folder + "/state") + 'packages = ["no-such-package"]\n')
+        self.file(
+            "hearth.toml",
+            CONFIG.format(state=self.folder + "/state") + 'packages = ["no-such-package"]\n',
+        )
         failed = self.hearth("run", "-b", "box", script="x = 1")
         self.assertEqual(failed.returncode, 2)
         self.assertIn("No matching distribution found for no-such-package", failed.stderr)
 
     def test_the_bench_measures_containers(self):
-        done = self.hearth("bench", "-b", "other", "-n", "1", "-t", "20", "--pool-size", "1", "--json")
+        done = self.hearth(
+            "bench", "-b", "other", "-n", "1", "-t", "20", "--pool-size", "1", "--json"
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stdout)["verdicts"], {"ok": 20})
 
@@ -159,13 +182,22 @@ class OnTheHost(DockerTest):
         self.assertEqual(self.containers(), [])
 
     def test_an_engine_that_is_not_there_is_explained(self):
-        done = self.hearth("run", "-b", "box", script="x = 1", environment={"DOCKER_HOST": "unix:///no/such.sock"})
+        done = self.hearth(
+            "run", "-b", "box", script="x = 1", environment={"DOCKER_HOST": "unix:///no/such.sock"}
+        )
         self.assertEqual(done.returncode, 3)
         # Which of them depends on where the tests run.
-        self.assertRegex(done.stderr, "install and start Docker, or set DOCKER_HOST|start it with -v /no/such.sock")
+        self.assertRegex(
+            done.stderr,
+            "install and start Docker, or set DOCKER_HOST|start it with -v /no/such.sock",
+        )
         doctor = self.hearth("doctor", environment={"DOCKER_HOST": "unix:///no/such.sock"})
-        self.assertIn("not usable, and not needed: the Docker engine at unix:///no/such.sock", doctor.stdout)
-        self.assertRegex(self.hearth("doctor").stdout, r"Docker +Docker/.*API 1\.\d+.*runtimes .*runc")
+        self.assertIn(
+            "not usable, and not needed: the Docker engine at unix:///no/such.sock", doctor.stdout
+        )
+        self.assertRegex(
+            self.hearth("doctor").stdout, r"Docker +Docker/.*API 1\.\d+.*runtimes .*runc"
+        )
 
 
 class InAContainer(DockerTest):
@@ -173,11 +205,42 @@ class InAContainer(DockerTest):
 
     def controller(self, *options, script):
         """Runs hearth in a container of its own, with this machine's programs and libraries."""
-        command = ["docker", "-H", ENGINE, "run", "--rm", "-i", "--network", "none", "-v", "/usr:/usr:ro"]
-        command += ["-v", os.path.dirname(HEARTH) + ":/hearth-bin:ro", "-v", self.folder + ":/controller"]
-        command += [*options, "python:3.11-slim", "/hearth-bin/hearth", "run", "-q", "-c", "/controller/inside.toml", "-b", "box"]
+        command = [
+            "docker",
+            "-H",
+            ENGINE,
+            "run",
+            "--rm",
+            "-i",
+            "--network",
+            "none",
+            "-v",
+            "/usr:/usr:ro",
+        ]
+        command += [
+            "-v",
+            os.path.dirname(HEARTH) + ":/hearth-bin:ro",
+            "-v",
+            self.folder + ":/controller",
+        ]
+        command += [
+            *options,
+            "python:3.11-slim",
+            "/hearth-bin/hearth",
+            "run",
+            "-q",
+            "-c",
+            "/controller/inside.toml",
+            "-b",
+            "box",
+        ]
         return subprocess.run(
-            command, input=script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_SECONDS
+            command,
+            input=script,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_SECONDS,
         )
 
     def test_b22_a_hearth_in_a_container_makes_siblings_with_the_hosts_files(self):
@@ -186,11 +249,15 @@ class InAContainer(DockerTest):
         self.file("data/greeting.txt", "from the host")
         with_files = CONFIG.format(state="/controller/state").replace(
             '[[blueprint]]\nname = "other"',
-            '[[blueprint.resources]]\nhost_path = "/controller/data"\ncontainer_path = "/data"\nread_only = false\n'
+            '[[blueprint.resources]]\nhost_path = "/controller/data"\n'
+            'container_path = "/data"\nread_only = false\n'
             '[[blueprint]]\nname = "other"',
         )
         self.file("inside.toml", with_files + f'[host_path_map]\n"/controller" = "{self.folder}"\n')
-        script = "print(open('/data/greeting.txt').read())\n_ = open('/data/answer.txt', 'w').write('from the sandbox')\n"
+        script = (
+            "print(open('/data/greeting.txt').read())\n"
+            "_ = open('/data/answer.txt', 'w').write('from the sandbox')\n"
+        )
         done = self.controller("-v", SOCKET + ":/var/run/docker.sock", script=script)
         self.assertEqual((done.returncode, done.stdout), (0, "from the host\n"), done.stderr)
         with open(self.folder + "/data/answer.txt") as answer:
@@ -207,7 +274,9 @@ class InAContainer(DockerTest):
         self.file("inside.toml", CONFIG.format(state="/controller/state"))
         os.mkdir(self.folder + "/state")
         os.chmod(self.folder + "/state", 0o777)
-        done = self.controller("-v", SOCKET + ":/var/run/docker.sock", "--user", "10001:10001", script="x = 1")
+        done = self.controller(
+            "-v", SOCKET + ":/var/run/docker.sock", "--user", "10001:10001", script="x = 1"
+        )
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("--group-add", done.stderr)
 
@@ -219,12 +288,19 @@ class NativeInAContainer(DockerTest):
         super().setUp()
         self.name = "hearth-test-" + os.path.basename(self.folder)
         with open(SOURCE + "/docs/containers.md") as page:
-            self.commands = [block.replace("\\\n", " ") for block in re.findall(r"```sh\n(.*?)```", page.read(), re.S)]
+            self.commands = [
+                block.replace("\\\n", " ")
+                for block in re.findall(r"```sh\n(.*?)```", page.read(), re.S)
+            ]
 
     def command(self, *marks):
         """The one command of the page with all marks, for a group and files of this test."""
         (found,) = (command for command in self.commands if all(mark in command for mark in marks))
-        return found.replace("/hearth:", f"/{self.name}:").replace("/hearth ", f"/{self.name} ").replace("/hearth\n", f"/{self.name}\n")
+        return (
+            found.replace("/hearth:", f"/{self.name}:")
+            .replace("/hearth ", f"/{self.name} ")
+            .replace("/hearth\n", f"/{self.name}\n")
+        )
 
     def make_groups(self):
         mark = "/memory/" if os.path.isdir("/sys/fs/cgroup/memory") else "subtree_control"
@@ -235,7 +311,8 @@ class NativeInAContainer(DockerTest):
         return groups
 
     def remove_group(self, group):
-        """A hearth that was killed leaves its groups, and the kernel may count a dead process for a moment."""
+        """A hearth that was killed leaves its groups, and the kernel may count a dead process for a
+        moment."""
         for _ in range(1000):
             try:
                 for folder, _, _ in os.walk(group, topdown=False):
@@ -246,17 +323,44 @@ class NativeInAContainer(DockerTest):
         self.fail(group + " is still in use")
 
     def container(self, command, *extra, script):
-        """Starts a documented command with this machine's programs and libraries, and with a script."""
+        """Starts a documented command with this machine's programs and libraries, and a script."""
         words = shlex.split(command)
         image = words.index("IMAGE")
-        flags = [word.replace("docs/", SOURCE + "/docs/") for word in words[words.index("run") + 1:image]]
-        inside = ["/hearth-bin/hearth" if word == "hearth" else word for word in words[image + 1:]]
+        flags = [
+            word.replace("docs/", SOURCE + "/docs/")
+            for word in words[words.index("run") + 1 : image]
+        ]
+        inside = ["/hearth-bin/hearth" if word == "hearth" else word for word in words[image + 1 :]]
         os.makedirs(self.folder + "/work", exist_ok=True)
         self.file("work/script.py", script)
-        self.addCleanup(subprocess.run, ["docker", "-H", ENGINE, "rm", "-f", self.name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(
+            subprocess.run,
+            ["docker", "-H", ENGINE, "rm", "-f", self.name],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         return subprocess.Popen(
-            ["docker", "-H", ENGINE, "run", "--rm", "--name", self.name, "--network", "none", "-v", "/usr:/usr:ro"]
-            + ["-v", os.path.dirname(HEARTH) + ":/hearth-bin:ro", "-v", self.folder + "/work:/home:ro", "-w", "/home"]
+            [
+                "docker",
+                "-H",
+                ENGINE,
+                "run",
+                "--rm",
+                "--name",
+                self.name,
+                "--network",
+                "none",
+                "-v",
+                "/usr:/usr:ro",
+            ]
+            + [
+                "-v",
+                os.path.dirname(HEARTH) + ":/hearth-bin:ro",
+                "-v",
+                self.folder + "/work:/home:ro",
+                "-w",
+                "/home",
+            ]
             + [*flags, *extra, "python:3.11-slim", *inside],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -287,9 +391,14 @@ class NativeInAContainer(DockerTest):
             users = {int(number) for number in (status["Uid"] + "\t" + status["Gid"]).split()}
             self.assertGreaterEqual(min(users), 0x70000000)
             self.assertEqual(status["Groups"].strip(), "")
-        # The zygote and its launcher have a group, too, but are not as deep in pid namespaces as the sandbox.
+        # The zygote and its launcher have a group, too, but the sandbox is deeper in pid
+        # namespaces.
         deepest = max(len(status["NSpid"].split()) for status in processes.values())
-        inside = {pid: status for pid, status in processes.items() if len(status["NSpid"].split()) == deepest}
+        inside = {
+            pid: status
+            for pid, status in processes.items()
+            if len(status["NSpid"].split()) == deepest
+        }
         self.assertGreaterEqual(len(inside), 2)
         self.assertLess(len(inside), len(processes))
         for pid, status in inside.items():
@@ -326,7 +435,9 @@ class NativeInAContainer(DockerTest):
 
     def test_without_a_group_the_flag_is_named_and_degraded_sandboxes_start(self):
         degraded = self.command("docker run", "--allow-degraded")
-        code, _, errors = self.output(self.container(degraded.replace("--allow-degraded", ""), script="print('ok')"))
+        code, _, errors = self.output(
+            self.container(degraded.replace("--allow-degraded", ""), script="print('ok')")
+        )
         self.assertEqual(code, 3, errors)
         self.assertIn("-v /sys/fs/cgroup", errors)
         code, out, errors = self.output(self.container(degraded, script="print('ok')"))
@@ -342,7 +453,9 @@ class NativeInAContainer(DockerTest):
         ):
             with self.subTest(flag=flag):
                 self.assertIn(flag, degraded)
-                code, _, errors = self.output(self.container(degraded.replace(flag, ""), script="print('ok')"))
+                code, _, errors = self.output(
+                    self.container(degraded.replace(flag, ""), script="print('ok')")
+                )
                 self.assertEqual(code, 3, errors)
                 self.assertIn(named, errors)
 

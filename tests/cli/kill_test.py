@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""kill -9 of hearth, its launcher, the zygote, init or a worker, at any moment and under load, leaves nothing behind.
+"""kill -9 of hearth, its launcher, the zygote, init or a worker, at any moment and under load,
+leaves nothing behind.
 
 Arguments: the hearth program, how many processes to kill.
 """
@@ -39,7 +40,8 @@ def tree_of(pid):
 
 
 def cgroups():
-    """Those of the dead: a living instance, of another test, holds a lock on one of its directories."""
+    """Those of dead processes: a live one, of another test, holds a lock on one of its
+    directories."""
     found = {}
     for root, folders, _ in os.walk("/sys/fs/cgroup"):
         for name in folders:
@@ -97,7 +99,7 @@ def wait_until(condition, what):
 
 
 def kill_one(process, chance):
-    """A random member of its tree at a random moment of its life; returns everybody who was in the tree."""
+    """Kills a random process of its tree at a random moment; returns all that were in the tree."""
     time.sleep(chance.choice((0, 0.01, 0.03, 0.06, 0.1, 0.15)) * chance.random() * 2)
     tree = tree_of(process.pid)
     victim = chance.choice(tree)
@@ -128,10 +130,16 @@ def main():
             else:
                 process.kill()
             process.wait(60)
-    wait_until(lambda: not any(map(is_alive, seen)), lambda: "alive: %r" % [pid for pid in seen if is_alive(pid)])
+    wait_until(
+        lambda: not any(map(is_alive, seen)),
+        lambda: "alive: %r" % [pid for pid in seen if is_alive(pid)],
+    )
     # What the dead left in the cgroup trees, the next start removes.
     subprocess.run([HEARTH, "run", "-q", "-"], input=b"1", check=True, stdout=subprocess.DEVNULL)
-    left = lambda: [paths for paths in cgroups() if paths not in others]
+
+    def left():
+        return [paths for paths in cgroups() if paths not in others]
+
     wait_until(lambda: not left(), lambda: "cgroups: %r" % left())
     if mounts() != before:
         raise SystemExit("mounts differ: %r" % (set(mounts()) ^ set(before)))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`hearth run` as a person or a program meets it: exit codes, what goes where, Ctrl-C. Argument: the hearth program."""
+"""`hearth run` as its users meet it: exit codes, what goes where, Ctrl-C. Argument: the hearth
+program."""
 import fcntl
 import json
 import os
@@ -28,7 +29,9 @@ class Run(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        os.chmod(self.folder.name, 0o755)  # what is mounted keeps its permissions, and a sandbox is nobody
+        os.chmod(
+            self.folder.name, 0o755
+        )  # what is mounted keeps its permissions, and a sandbox is nobody
 
     def file(self, name, text):
         path = os.path.join(self.folder.name, name)
@@ -48,7 +51,9 @@ class Run(unittest.TestCase):
         )
 
     def test_output_goes_where_it_belongs(self):
-        done = self.run_hearth(script="import sys\nprint('out')\nprint('err', file=sys.stderr)\nemit_result({'a': 1})")
+        done = self.run_hearth(
+            script="import sys\nprint('out')\nprint('err', file=sys.stderr)\nemit_result({'a': 1})"
+        )
         self.assertEqual((done.returncode, done.stdout), (0, 'out\n{"a": 1}\n'), done.stderr)
         self.assertTrue(done.stderr.startswith("err\nok - in "), done.stderr)
 
@@ -66,7 +71,11 @@ class Run(unittest.TestCase):
             self.assertEqual(done.returncode, code, (script, done.stderr))
 
     def test_output_that_cannot_be_written_is_no_success(self):
-        for options, script, code in (([], "print(1)", 1), (["--json"], "pass", 1), ([], "import os; os._exit(3)", 1)):
+        for options, script, code in (
+            ([], "print(1)", 1),
+            (["--json"], "pass", 1),
+            ([], "import os; os._exit(3)", 1),
+        ):
             with open("/dev/full", "w") as full:
                 done = subprocess.run(
                     [HEARTH, "run", *options],
@@ -96,7 +105,13 @@ class Run(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, "(512, 512)\n"), done.stderr)
 
     def test_bad_usage_and_configuration_are_2(self):
-        for arguments in (["nothing.py"], ["--memory", "much", "a"], ["--mount", "x", "a"], ["--bogus"], ["-b", "nope"]):
+        for arguments in (
+            ["nothing.py"],
+            ["--memory", "much", "a"],
+            ["--mount", "x", "a"],
+            ["--bogus"],
+            ["-b", "nope"],
+        ):
             done = self.run_hearth(*arguments, script="1")
             self.assertEqual(done.returncode, 2, (arguments, done.stderr))
             self.assertNotEqual(done.stderr, "")
@@ -120,20 +135,31 @@ class Run(unittest.TestCase):
 
     def test_standard_input_is_read_from_where_it_stands_whatever_it_is(self):
         shell = subprocess.run(
-            ["sh", "-c", 'read first; exec "$0" run -', HEARTH], input="not python(\nprint('rest')\n", capture_output=True, text=True
+            ["sh", "-c", 'read first; exec "$0" run -', HEARTH],
+            input="not python(\nprint('rest')\n",
+            capture_output=True,
+            text=True,
         )
         self.assertEqual((shell.returncode, shell.stdout), (0, "rest\n"), shell.stderr)
         ours, theirs = socket.socketpair()
         with ours, theirs:
             ours.sendall(b"print('from a socket')")
             ours.shutdown(socket.SHUT_WR)
-            done = subprocess.run([HEARTH, "run"], stdin=theirs, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+            done = subprocess.run(
+                [HEARTH, "run"],
+                stdin=theirs,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_SECONDS,
+            )
         self.assertEqual((done.returncode, done.stdout), (0, "from a socket\n"), done.stderr)
 
     def test_a_signal_ends_the_wait_for_a_script_or_a_step(self):
         for arguments in ([], ["-i"]):
             for number in (signal.SIGINT, signal.SIGTERM):
-                process = subprocess.Popen([HEARTH, "run", *arguments], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                process = subprocess.Popen(
+                    [HEARTH, "run", *arguments], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+                )
                 self.wait_until_it_reads(process.pid)
                 process.send_signal(number)
                 self.assertIn(process.wait(PATIENCE_SECONDS), (130, -number), arguments)
@@ -149,14 +175,18 @@ class Run(unittest.TestCase):
     def test_a_script_killed_for_its_memory_is_told_so(self):
         done = self.run_hearth("--memory", "64M", script="x = bytearray(1 << 30)")
         self.assertIn("MemoryLimit: ", done.stderr)
-        steps = self.run_hearth("-i", "--memory", "64M", script="x = 1\ny = bytearray(1 << 30)\nx\n")
+        steps = self.run_hearth(
+            "-i", "--memory", "64M", script="x = 1\ny = bytearray(1 << 30)\nx\n"
+        )
         self.assertIn("The variables of earlier steps are lost.\n", steps.stderr)
         self.assertIn("NameError", steps.stderr)
 
     def test_output_that_waits_to_be_read_does_not_time_out(self):
         read_end, write_end = os.pipe()
         script = self.file("much.py", "print('x' * 400_000)")
-        process = subprocess.Popen([HEARTH, "run", "-t", "1", script], stdout=write_end, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [HEARTH, "run", "-t", "1", script], stdout=write_end, stderr=subprocess.PIPE, text=True
+        )
         os.close(write_end)
         time.sleep(4)  # longer than its limit and all graces
         with open(read_end) as output:
@@ -165,7 +195,11 @@ class Run(unittest.TestCase):
         process.stderr.close()
 
     def test_a_memory_limit_keeps_the_swap_of_the_blueprint(self):
-        config = self.file("swap.toml", '[[blueprint]]\nname = "default"\n[blueprint.resource_limits]\nmemory_mb = 256\nmemory_swap_mb = 512\n')
+        config = self.file(
+            "swap.toml",
+            '[[blueprint]]\nname = "default"\n[blueprint.resource_limits]\n'
+            "memory_mb = 256\nmemory_swap_mb = 512\n",
+        )
         done = self.run_hearth("-c", config, "-m", "1g", script="print(1)")
         self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
 
@@ -187,7 +221,9 @@ class Run(unittest.TestCase):
         self.file("data.txt", "mounted")
         tool = self.file("shout.py", "def shout(text):\n    return text.upper()\n")
         script = "import os\nprint(os.environ['A'], open('/data/data.txt').read(), shout('loud'))"
-        done = self.run_hearth("-e", "A=b", "--mount", self.folder.name + ":/data", "--tool", tool, script=script)
+        done = self.run_hearth(
+            "-e", "A=b", "--mount", self.folder.name + ":/data", "--tool", tool, script=script
+        )
         self.assertEqual((done.returncode, done.stdout), (0, "b mounted LOUD\n"), done.stderr)
 
     def test_the_page_about_tools_is_true(self):
@@ -206,15 +242,29 @@ class Run(unittest.TestCase):
         page = open(os.path.join(SOURCE, "docs", "from-python.md")).read()
         program, expected = page.split("```python\n")[1].split("```\n\n```\n")
         path = os.path.dirname(HEARTH) + os.pathsep + os.environ["PATH"]
-        done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PATH": path}, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(done.stdout, expected.split("```")[0], done.stderr)
         # Whatever a script sends, its client has a value for it.
         client = program.split("\n\n\nfor event")[0]
         look = "\nfor event in run({!r}): print(event['type'], str(event.get('data'))[:3])\n"
         for value, shown in (("10**5000", "100"), ("-10**5000", "-10"), ("[10**9]", "[10")):
             probe = client + look.format("emit_result({})".format(value))
-            done = subprocess.run([sys.executable, "-c", probe], env={**os.environ, "PATH": path}, capture_output=True, text=True)
-            self.assertEqual(done.stdout, "final_result {}\nscript_done Non\nverdict Non\n".format(shown), (value, done.stderr))
+            done = subprocess.run(
+                [sys.executable, "-c", probe],
+                env={**os.environ, "PATH": path},
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(
+                done.stdout,
+                "final_result {}\nscript_done Non\nverdict Non\n".format(shown),
+                (value, done.stderr),
+            )
 
     def test_hearth_keeps_its_memory_to_itself(self):
         ordinary = os.geteuid() or 65534
@@ -223,13 +273,17 @@ class Run(unittest.TestCase):
         hard = before[1] if os.geteuid() else resource.RLIM_INFINITY
         self.addCleanup(resource.setrlimit, resource.RLIMIT_CORE, before)
         resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
-        with subprocess.Popen([program, "bench", "--script", "-"], user=ordinary, stdin=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            [program, "bench", "--script", "-"], user=ordinary, stdin=subprocess.PIPE
+        ) as process:
             self.addCleanup(process.kill)  # it waits for the script
             core = None
             deadline = time.monotonic() + PATIENCE_SECONDS
             while core != ["1", "1"] and time.monotonic() < deadline:
                 with open("/proc/%d/limits" % process.pid) as file:
-                    core = next(line.split()[4:6] for line in file if line.startswith("Max core file size"))
+                    core = next(
+                        line.split()[4:6] for line in file if line.startswith("Max core file size")
+                    )
             self.assertEqual(core, ["1", "1"])
             # What is not dumpable belongs to root there.
             self.assertEqual(os.stat("/proc/%d/environ" % process.pid).st_uid, 0)
@@ -245,7 +299,14 @@ class Run(unittest.TestCase):
         os.chown(home, user, user)
         secret = self.file("secret", "of the group")
         os.chown(secret, 0, group)
-        command = [os.path.join(self.folder.name, "hearth"), "run", "--allow-degraded", "--mount", secret + ":/data", "-"]
+        command = [
+            os.path.join(self.folder.name, "hearth"),
+            "run",
+            "--allow-degraded",
+            "--mount",
+            secret + ":/data",
+            "-",
+        ]
 
         def run(mode):
             os.chmod(secret, mode)
@@ -296,7 +357,8 @@ class Run(unittest.TestCase):
         self.file("key", "from a file\n")
         config = self.file(
             "hearth.toml",
-            '[secrets]\nAPI_KEY = { file = "key" }\n[[blueprint]]\nname = "only"\nsecrets = ["API_KEY", "OTHER"]\n',
+            '[secrets]\nAPI_KEY = { file = "key" }\n[[blueprint]]\nname = "only"\n'
+            'secrets = ["API_KEY", "OTHER"]\n',
         )
         script = "import os; print(os.environ['API_KEY'], os.environ['OTHER'])"
         done = subprocess.run(
@@ -308,7 +370,9 @@ class Run(unittest.TestCase):
             universal_newlines=True,
             timeout=PATIENCE_SECONDS,
         )
-        self.assertEqual((done.returncode, done.stdout), (0, "from a file from the environment\n"), done.stderr)
+        self.assertEqual(
+            (done.returncode, done.stdout), (0, "from a file from the environment\n"), done.stderr
+        )
         missing = self.run_hearth("-c", config, script=script)
         self.assertEqual(missing.returncode, 2)
         self.assertIn("OTHER", missing.stderr)
@@ -341,11 +405,14 @@ class Run(unittest.TestCase):
 
     def test_a_second_ctrl_c_ends_a_script_that_will_not_and_all_that_would_follow(self):
         stubborn = (
-            "import time\nwhile True:\n    try:\n        print('again', flush=True)\n        time.sleep(1000)\n"
+            "import time\nwhile True:\n    try:\n        print('again', flush=True)\n"
+            "        time.sleep(1000)\n"
             "    except KeyboardInterrupt: pass\n"
         )
         files = [self.file("stubborn.py", stubborn), self.file("next.py", "print('next')")]
-        process = subprocess.Popen([HEARTH, "run", *files], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [HEARTH, "run", *files], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         for _ in range(2):
             self.assertEqual(process.stdout.readline(), "again\n")
             process.send_signal(signal.SIGINT)
@@ -356,7 +423,9 @@ class Run(unittest.TestCase):
 
     def test_ctrl_c_before_the_script_runs_ends_everything(self):
         tool = self.file("slow.py", "import time\ntime.sleep(1000)\n")
-        process = subprocess.Popen([HEARTH, "run", "--tool", tool, "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen(
+            [HEARTH, "run", "--tool", tool, "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        )
         process.stdin.write(b"1")
         process.stdin.close()
         while not self.has_child(process.pid):

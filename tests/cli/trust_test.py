@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""What another user of the machine can do to a Hearth that root runs: nothing. Arguments: the programs hearth and
-hearth-embed-example. Needs root, which alone can make files of another user."""
+"""What another user of the machine can do to a Hearth that root runs: nothing. Arguments: the
+programs hearth and hearth-embed-example. Needs root, which alone can make files of another user."""
 import fcntl
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -72,27 +71,46 @@ class Trust(unittest.TestCase):
 
     def test_a_configuration_in_the_directory_of_another_user_is_refused_with_the_reason(self):
         self.file("home/loot", "loot")
-        self.file("home/hearth.toml", SANDBOX + 'secrets = ["LOOT"]\n[secrets]\nLOOT = { file = "loot" }\n')
+        self.file(
+            "home/hearth.toml",
+            SANDBOX + 'secrets = ["LOOT"]\n[secrets]\nLOOT = { file = "loot" }\n',
+        )
         script = "import os; print(os.environ['LOOT'])"
         self.assertEqual(self.run_program(HEARTH, "run", "-q", script=script).stdout, "loot\n")
         give_away(self.home)
-        self.assert_refused(self.run_program(HEARTH, "run", "-q", script=script), self.home, f"chown root {self.home}")
+        self.assert_refused(
+            self.run_program(HEARTH, "run", "-q", script=script),
+            self.home,
+            f"chown root {self.home}",
+        )
         os.chown(self.home, 0, 0)
         config = self.home + "/hearth.toml"
-        self.assert_refused(self.run_program(HEARTH, "run", "-q", script=script), config, f"chown root {config}")
-        self.assert_refused(self.run_program(HEARTH, "config", "check", config), config, f"chown root {config}")
+        self.assert_refused(
+            self.run_program(HEARTH, "run", "-q", script=script), config, f"chown root {config}"
+        )
+        self.assert_refused(
+            self.run_program(HEARTH, "config", "check", config), config, f"chown root {config}"
+        )
 
     def test_a_configuration_that_was_only_found_reaches_nothing_outside_of_its_directory(self):
         loot = self.file("loot", "loot")
-        self.file("home/hearth.toml", SANDBOX + f'secrets = ["LOOT"]\n[secrets]\nLOOT = {{ file = "{loot}" }}\n')
+        self.file(
+            "home/hearth.toml",
+            SANDBOX + f'secrets = ["LOOT"]\n[secrets]\nLOOT = {{ file = "{loot}" }}\n',
+        )
         script = "import os; print(os.environ['LOOT'])"
         done = self.run_program(HEARTH, "run", "-q", script=script)
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-        self.assertIn("hearth.toml:6:17: error: secrets.LOOT.file reaches outside of " + self.home, done.stderr)
+        self.assertIn(
+            "hearth.toml:6:17: error: secrets.LOOT.file reaches outside of " + self.home,
+            done.stderr,
+        )
         self.assertIn("--config hearth.toml, or HEARTH_CONFIG", done.stderr)
         named = self.run_program(HEARTH, "run", "-q", "--config", "hearth.toml", script=script)
         self.assertEqual(named.stdout, "loot\n", named.stderr)
-        by_variable = self.run_program(HEARTH, "run", "-q", script=script, HEARTH_CONFIG="hearth.toml")
+        by_variable = self.run_program(
+            HEARTH, "run", "-q", script=script, HEARTH_CONFIG="hearth.toml"
+        )
         self.assertEqual(by_variable.stdout, "loot\n", by_variable.stderr)
 
     def test_secrets_and_tools_of_another_user_are_refused(self):
@@ -105,20 +123,29 @@ class Trust(unittest.TestCase):
         )
         for path in tool, key:
             os.chown(path, STRANGER, STRANGER)
-            self.assert_refused(self.run_program(HEARTH, "run", "-q", script="print(1)"), path, f"chown root {path}")
+            self.assert_refused(
+                self.run_program(HEARTH, "run", "-q", script="print(1)"), path, f"chown root {path}"
+            )
             os.chown(path, 0, 0)
-        self.assertEqual(self.run_program(HEARTH, "run", "-q", script="print(greet())").stdout, "hello\n")
+        self.assertEqual(
+            self.run_program(HEARTH, "run", "-q", script="print(greet())").stdout, "hello\n"
+        )
 
     def planted(self, state):
         """An environment of another user whose manifest names a program of that user."""
         self.assertEqual(self.run_program(EXAMPLE, state).returncode, 0)
-        (environment,) = (entry.path for entry in os.scandir(state + "/environments") if len(entry.name) == 64)
+        (environment,) = (
+            entry.path for entry in os.scandir(state + "/environments") if len(entry.name) == 64
+        )
         impostor = self.impostor("impostor")
         facts = os.stat(impostor)
         with open(environment + "/manifest") as file:
             manifest = json.load(file)
         manifest["python"].update(
-            path=impostor, inode=str(facts.st_ino), size_bytes=facts.st_size, modified_ns=str(facts.st_mtime_ns)
+            path=impostor,
+            inode=str(facts.st_ino),
+            size_bytes=facts.st_size,
+            modified_ns=str(facts.st_mtime_ns),
         )
         with open(environment + "/manifest", "w") as file:
             json.dump(manifest, file)
@@ -161,8 +188,13 @@ class Trust(unittest.TestCase):
             self.impostor("evil/" + name)
         give_away(evil)
         self.file("home/greet.py", "def greet(): return 'hello'\n")
-        self.file("home/hearth.toml", SANDBOX + '[[tool]]\nname = "greet"\nfile = "greet.py"\nblueprints = ["default"]\n')
-        done = self.run_program(HEARTH, "run", "-q", script="print(greet())", PATH=f"{evil}:{os.environ['PATH']}")
+        self.file(
+            "home/hearth.toml",
+            SANDBOX + '[[tool]]\nname = "greet"\nfile = "greet.py"\nblueprints = ["default"]\n',
+        )
+        done = self.run_program(
+            HEARTH, "run", "-q", script="print(greet())", PATH=f"{evil}:{os.environ['PATH']}"
+        )
         self.assertEqual(done.stdout, "hello\n", done.stderr)
         self.assertFalse(os.path.exists(self.mark))
 
@@ -184,7 +216,8 @@ class Trust(unittest.TestCase):
         self.assert_refused(bad, module, f"chown root {module}")
 
     def hold_as_stranger(self, folder):
-        """A process of another user locks every file below `folder` that it can open, until the test is over."""
+        """A process of another user locks every file below `folder` that it can open, until the
+        test is over."""
         answer, says = os.pipe()
         stops, stop = os.pipe()
         child = os.fork()
@@ -194,7 +227,9 @@ class Trust(unittest.TestCase):
             os.setgid(STRANGER)
             os.setuid(STRANGER)
             held = {}
-            for path in (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names):
+            for path in (
+                os.path.join(place, name) for place, _, names in os.walk(folder) for name in names
+            ):
                 try:
                     held[path] = open(path)
                     fcntl.flock(held[path], fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -217,7 +252,6 @@ class Trust(unittest.TestCase):
         self.assertEqual([path for path in held if "lock" in path], [])
         again = self.run_program(HEARTH, "run", "-q", script="print(1)")
         self.assertEqual(again.stdout, "1\n", again.stderr)
-
 
 
 if __name__ == "__main__":

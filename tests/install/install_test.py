@@ -29,7 +29,10 @@ def run(*command, cwd, env=PLAIN, script=None, code=0):
         timeout=PATIENCE_SECONDS,
     )
     if done.returncode != code:
-        raise SystemExit("%s ended with %d:\n%s%s" % (" ".join(command), done.returncode, done.stdout, done.stderr))
+        raise SystemExit(
+            "%s ended with %d:\n%s%s"
+            % (" ".join(command), done.returncode, done.stdout, done.stderr)
+        )
     return done
 
 
@@ -39,7 +42,8 @@ def expect(found, wanted):
 
 
 class kept:
-    """CMake writes a list of what it installed into the build directory; that of a real installation stays."""
+    """CMake writes a list of what it installed into the build directory. The list of a real
+    installation is kept."""
 
     def __init__(self, path):
         self.path = path
@@ -96,10 +100,14 @@ def main():
 
         consumer = build_consumer(second, folder)
         check_consumer(consumer, folder)
-        # Away from the place that was compiled in, it says what is missing until it is told the new one.
+        # Away from the place that was compiled in, it says what is missing until it gets the new
+        # place.
         os.rename(second, third)
         missing = run(consumer, cwd=folder, code=1).stderr
-        expect(missing.split(" (")[0], "consumer: hearth-launcher is missing: it is not in %s/libexec/hearth" % second)
+        expect(
+            missing.split(" (")[0],
+            "consumer: hearth-launcher is missing: it is not in %s/libexec/hearth" % second,
+        )
         check_consumer(consumer, folder, {**PLAIN, "HEARTH_LIBEXEC": third + "/libexec/hearth"})
 
 
