@@ -1,4 +1,4 @@
-# libseccomp has no package for CMake of its own. Installed, too: who links Hearth links it.
+# libseccomp brings no package for CMake. This file is also installed: a program that links Hearth links libseccomp.
 find_path(libseccomp_INCLUDE_DIR seccomp.h)
 find_library(libseccomp_LIBRARY seccomp)
 mark_as_advanced(libseccomp_INCLUDE_DIR libseccomp_LIBRARY)

@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(HEARTH_LIBEXECDIR ${CMAKE_INSTALL_LIBEXECDIR}/hearth)
-# How hearth finds them wherever the whole was moved to.
+# The relative path lets hearth find its programs after the installation was moved.
 file(RELATIVE_PATH HEARTH_LIBEXEC_FROM_BIN
   ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBEXECDIR}/hearth)
 

@@ -244,9 +244,7 @@ class Harness:
         control_fd=None,
         rested=False,
     ):
-        self.rested = (
-            rested  # whether workers get their script when they have rehearsed, or at once
-        )
+        self.rested = rested  # whether workers rehearse before they get their script
         self.directory = tempfile.TemporaryDirectory()
         self.workspace = (
             self._folder("workspace", {}) if workspace else self.directory.name + "/nowhere"

@@ -115,7 +115,7 @@ class Errors(SharedHarness):
             error = self.error_of("import sys\n" + call)
             self.assertEqual((error["name"], error["message"]), ("SystemExit", message), call)
 
-    def test_H17_a_keyboard_interrupt_nobody_sent_is_an_ordinary_failure(self):
+    def test_H17_a_keyboard_interrupt_without_a_signal_is_an_ordinary_failure(self):
         self.assertEqual(self.error_of("raise KeyboardInterrupt")["name"], "KeyboardInterrupt")
 
     def test_input_is_refused_at_once(self):

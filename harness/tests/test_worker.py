@@ -129,7 +129,7 @@ class Surroundings(SharedHarness):
             self.printed("import os; print(os.environ['TOKEN'])", env={"TOKEN": "t\xe9"}), "t\xe9"
         )
 
-    def test_the_script_may_read_its_own_proc_entries_but_nobody_may_read_a_prepared_worker(self):
+    def test_the_script_may_read_its_own_proc_entries_and_a_prepared_worker_is_hidden(self):
         self.assertEqual(self.printed("print(len(open('/proc/self/environ').read()) > 0)"), "True")
         # The last collection before the script is the one that follows the rehearsal.
         tool = (

@@ -37,7 +37,7 @@ class Bench(unittest.TestCase):
             "pool_size = ",
         ):
             self.assertIn(word, done.stdout)
-        self.assertEqual(done.stderr, "")  # no progress where nobody watches
+        self.assertEqual(done.stderr, "")  # no progress without a terminal
 
     def test_a_line_for_programs(self):
         done = bench("-n", "3", "-t", "30", "--json", "--pool-size", "4")

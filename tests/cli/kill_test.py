@@ -122,7 +122,7 @@ def main():
         for process in running:
             seen |= kill_one(process, chance)
             killed += 1
-        # Who lost only a part of itself has a verdict; who did not, is told to end.
+        # A hearth that lost only a part of its tree ends with a verdict. The others are told to.
         for process in running:
             seen |= set(tree_of(process.pid))
             if chance.random() < 0.5:
@@ -134,7 +134,7 @@ def main():
         lambda: not any(map(is_alive, seen)),
         lambda: "alive: %r" % [pid for pid in seen if is_alive(pid)],
     )
-    # What the dead left in the cgroup trees, the next start removes.
+    # The next start removes the cgroups of dead processes.
     subprocess.run([HEARTH, "run", "-q", "-"], input=b"1", check=True, stdout=subprocess.DEVNULL)
 
     def left():

@@ -29,9 +29,8 @@ class Run(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        os.chmod(
-            self.folder.name, 0o755
-        )  # what is mounted keeps its permissions, and a sandbox is nobody
+        # A mounted file keeps its permissions, and a sandbox has a user of its own.
+        os.chmod(self.folder.name, 0o755)
 
     def file(self, name, text):
         path = os.path.join(self.folder.name, name)

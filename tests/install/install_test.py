@@ -13,7 +13,7 @@ import tempfile
 BUILD, CMAKE, COMPILER = sys.argv[1:]
 CONSUMER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "consumer")
 PATIENCE_SECONDS = 200
-# Nobody's configuration, and no other programs than those of the prefix.
+# No configuration of a user, and no programs but those of the prefix.
 PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("HEARTH_")}
 
 

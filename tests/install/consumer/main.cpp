@@ -1,4 +1,4 @@
-// A program of somebody else's, with Hearth in it: one script in a sandbox of its own.
+// A program that embeds Hearth: runs one script in a sandbox of its own.
 #include "execution/script_executor.h"
 #include "native/native_source.h"
 
