@@ -18,7 +18,7 @@ fs::path named_place(const fs::path& named) {
   return variable != nullptr && *variable != '\0' ? fs::path(variable) : named;
 }
 
-// A place that somebody named is the only one: a slip must not end in programs of another version.
+// A named directory is the only one: a mistake must not select programs of another version.
 std::vector<fs::path> places(const fs::path& named) {
   if (!named.empty()) return {named};
   const fs::path beside = fs::read_symlink("/proc/self/exe").parent_path();

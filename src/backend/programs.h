@@ -1,4 +1,4 @@
-// backend/programs.h: the programs that belong to `hearth` and are not in it.
+// backend/programs.h: where the programs are that `hearth` starts.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ struct Programs {
 
 // All of one directory: $HEARTH_LIBEXEC; else `named`; else, as for `hearth` itself, beside the
 // running program, or where an installation puts them as seen from there (../libexec/hearth). The
-// environment comes first, so that a path compiled into a program can be mended without compiling.
+// environment comes first, so that a path compiled into a program can be fixed without compiling.
 // Throws Error naming what is missing and where it was looked for. As root, programs in a directory
 // that was named must be root's alone: os::UntrustedPath.
 Programs find_programs(const std::filesystem::path& named = {});

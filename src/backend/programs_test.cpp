@@ -50,7 +50,7 @@ TEST_CASE("an embedding program names the directory of the programs") {
   CHECK(programs.harness == directory.path() / "executor_harness");
 }
 
-TEST_CASE("HEARTH_LIBEXEC mends a directory that was compiled in") {
+TEST_CASE("HEARTH_LIBEXEC replaces a directory that was compiled in") {
   const Directory directory;
   const Variable variable(directory.path());
   CHECK(find_programs("/moved/away").init == directory.path() / "hearth-init");

@@ -1,8 +1,9 @@
-// backend/sandbox.h: one live isolated place, however it was made. All a layer above may want of
-// it.
+// backend/sandbox.h: one live isolated place, and what makes it. The only interface through which
+// layers above see a backend.
 #pragma once
 
 #include "async/task.h"
+#include "backend/errors.h"
 #include "blueprint/sandbox_config.h"
 #include "channel/sandbox_channel.h"
 
@@ -18,7 +19,7 @@
 
 namespace hearth::backend {
 
-// Of all its processes together; what one turn used is in its result.
+// Of all processes of a sandbox together. What one turn used is in its result.
 struct SandboxUsage {
   std::uint64_t memory_bytes = 0;  // now
   double cpu_seconds = 0;
@@ -26,27 +27,27 @@ struct SandboxUsage {
 
 class Sandbox {
  public:
-  // Whatever is left of it is killed and removed.
+  // Kills and removes what is left of it.
   virtual ~Sandbox() = default;
 
   virtual const std::string& id() const = 0;
   virtual SandboxChannel& channel() = 0;
 
-  // Everything in it, at once. Harmless when it has ended.
+  // Kills everything in it at once. No effect when it has ended.
   virtual void kill() = 0;
-  // Returns when none of its processes is left, however that came.
+  // Returns when none of its processes is left.
   virtual Task<> exited() = 0;
 
-  // Whether the kernel killed something in it for want of memory, ever.
+  // True if the kernel ever killed something in it because of its memory limit.
   virtual bool memory_limit_hit() const = 0;
   virtual Task<SandboxUsage> usage() const = 0;
 
-  // Memory, processor time and processes, from now on; the rest is not the kernel's to watch.
+  // Sets the kernel's limits of memory, CPU and processes; the other limits are not the kernel's.
   // Throws Error if this sandbox cannot be limited.
   virtual Task<> set_limits(blueprint::ResourceLimits limits) = 0;
 
-  // Throws Error if it is no longer what it was when it was ready, or does not answer. Not while a
-  // turn runs.
+  // Throws Error if its isolation is no longer what it was when it was ready, or if it does not
+  // answer. Not while a turn runs.
   virtual Task<> probe() = 0;
 };
 
@@ -55,16 +56,16 @@ class SandboxSource {
  public:
   virtual ~SandboxSource() = default;
 
-  // Ready to run. Throws SpawnError or ReadyTimeout, and then nothing of it is left. Several may
-  // be on their way at once.
+  // Returns a sandbox that is ready to run a script. Throws SpawnError or ReadyTimeout, and then
+  // nothing of it is left. Several may be spawned at once.
   virtual Task<std::unique_ptr<Sandbox>> spawn() = 0;
 
-  // Ends at once what a spawn can hang in where it cannot be cancelled: none succeeds from now on.
-  // Sandboxes may die with it. close() must follow.
+  // Ends at once everything in which a spawn can hang without being cancelled. No spawn succeeds
+  // from now on, and sandboxes may end with it. close() must follow.
   virtual void stop() {}
 
-  // Ends what is needed to make more, and waits until all that was destroyed is gone. Sandboxes
-  // still alive die. Must be called before the destructor.
+  // Ends what is needed to spawn more, kills all sandboxes that are alive, and waits until they are
+  // gone. Must be called before the destructor.
   virtual Task<> close() = 0;
 };
 
@@ -75,23 +76,23 @@ class SourceFactory {
 
   virtual ~SourceFactory() = default;
 
-  // Builds the environment of a blueprint if it is not there yet; `on_progress` gets the log of
-  // that, line by line. `mounts`: the blueprint's files, for an engine that sees other paths than
+  // Builds the environment of a blueprint unless it exists; `on_progress` gets the log of the
+  // build, line by line. `mounts`: the blueprint's files, for an engine that sees other paths than
   // this process.
   virtual Task<std::unique_ptr<SandboxSource>> open(std::string blueprint,
                                                     std::vector<blueprint::Mount> mounts,
                                                     OnProgress on_progress) = 0;
 
-  // How many leases one sandbox is for, unless the operator says otherwise.
+  // The number of leases that one sandbox serves, unless the operator says otherwise.
   virtual std::uint64_t usual_max_uses() const = 0;
 
-  // How many are made at once for one blueprint. More than keep the processors busy make no more of
-  // them, but turns slower.
+  // The number of concurrent spawns of one blueprint. More than keep the CPUs busy only slow down
+  // turns.
   virtual std::size_t parallel_spawns() const {
     return std::clamp(std::thread::hardware_concurrency() + 1, 2U, 4U);
   }
 
-  // What all its sandboxes together may use at most; nothing where only the machine bounds them.
+  // The most that all its sandboxes together may use; absent where only the machine limits them.
   virtual std::optional<std::uint64_t> memory_limit_bytes() const { return std::nullopt; }
 };
 

@@ -1,4 +1,4 @@
-// channel/line_stream.h: whole lines from a sandbox, bytes to it, whatever lies between.
+// channel/line_stream.h: whole lines from a sandbox, bytes to it, over any transport.
 #pragma once
 
 #include "async/byte_stream.h"
@@ -13,24 +13,23 @@
 
 namespace hearth {
 
-// What a sandbox of ours never says in one line: init bounds what a script can put into one to half
-// of it.
+// No sandbox sends a longer line: init limits what a script can put into one to half of this.
 inline constexpr std::size_t max_event_line_bytes = std::size_t{16} << 20;
 
 class LineStream {
  public:
   virtual ~LineStream() = default;
-  // A line that has come already, valid until the next call of this or of fill().
+  // A line that has arrived, valid until the next call of this or of fill().
   virtual std::optional<wire::LineReader::Line> next() = 0;
-  // Waits for more; false when the other side is gone, however it went.
+  // Waits for more; false when the other side is gone.
   virtual Task<bool> fill() = 0;
-  // Whether its end would cut a line.
+  // True if an end of the stream here would cut a line.
   virtual bool inside_line() const = 0;
   // All of it; throws OsError when the other side is gone. `bytes` must outlive the task.
   virtual Task<> write(std::string_view bytes) = 0;
 };
 
-// Of a stream that carries nothing else.
+// Lines of a stream that carries nothing else.
 class PlainLineStream : public LineStream {
  public:
   explicit PlainLineStream(std::unique_ptr<ByteStream> bytes)

@@ -12,8 +12,7 @@
 namespace hearth {
 namespace {
 
-// Far below init's limit of a line: what it holds of one piece, several times, is the sandbox's own
-// memory.
+// Far below init's limit of a line: init holds several copies of a piece in the sandbox's memory.
 constexpr std::size_t file_piece_bytes = std::size_t{256} << 10;
 
 }  // namespace
@@ -38,26 +37,6 @@ Task<SandboxChannel::Received> SandboxChannel::receive() {
       throw IncompleteRead(stream_->inside_line() ? "the sandbox's stream ended inside a message"
                                                   : "the sandbox's stream ended");
   }
-}
-
-Task<wire::Ready> SandboxChannel::await_ready(std::chrono::milliseconds limit) {
-  wire::Ready ready;
-  try {
-    co_await within(limit, receive_ready(ready));
-  } catch (const DeadlineExceeded&) {
-    throw ReadyTimeout("the sandbox was not ready within " + std::to_string(limit.count()) + " ms");
-  }
-  co_return ready;
-}
-
-Task<> SandboxChannel::receive_ready(wire::Ready& ready) {
-  Received received = co_await receive();
-  if (auto* error = std::get_if<wire::ScriptError>(&received.event.body))
-    throw SpawnError(error->message, std::move(error->traceback));
-  auto* said = std::get_if<wire::Ready>(&received.event.body);
-  if (said == nullptr)
-    throw SpawnError("the sandbox began with " + std::string(type_of(received.event.body)), {});
-  ready = std::move(*said);
 }
 
 Task<wire::ResetDone> SandboxChannel::reset(std::chrono::milliseconds limit) {
@@ -89,7 +68,7 @@ template <typename Answer>
 Task<Answer> SandboxChannel::receive_answer() {
   while (true) {
     Received received = co_await receive();
-    if (!received.event.execution_id.empty()) continue;  // late, of an earlier turn
+    if (!received.event.execution_id.empty()) continue;  // late event of an earlier turn
     if (auto* answer = std::get_if<Answer>(&received.event.body)) co_return std::move(*answer);
     const auto* error = std::get_if<wire::ScriptError>(&received.event.body);
     if (error == nullptr) continue;

@@ -1,5 +1,5 @@
-// channel/sandbox_channel.h: the conversation with one sandbox: typed messages over whatever
-// carries its bytes.
+// channel/sandbox_channel.h: the conversation with one sandbox: typed messages over any stream of
+// bytes.
 #pragma once
 
 #include "async/byte_stream.h"
@@ -21,17 +21,6 @@ struct IncompleteRead : Error {
   using Error::Error;
 };
 
-// It started and failed, or said something else than that it is ready.
-struct SpawnError : Error {
-  SpawnError(const std::string& message, std::string trace)
-      : Error(message), traceback(std::move(trace)) {}
-  std::string traceback;  // of the tool or package that would not load
-};
-
-struct ReadyTimeout : Error {
-  using Error::Error;
-};
-
 class SandboxChannel {
  public:
   explicit SandboxChannel(std::unique_ptr<LineStream> stream);
@@ -46,27 +35,23 @@ class SandboxChannel {
   // Throws IncompleteRead, or ProtocolError after which nothing the sandbox says can be trusted.
   Task<Received> receive();
 
-  // The first thing a sandbox says. Throws SpawnError, ReadyTimeout or IncompleteRead.
-  Task<wire::Ready> await_ready(std::chrono::milliseconds limit);
-
-  // Back to how it was when it was new. Throws DeadlineExceeded or IncompleteRead.
+  // Returns the sandbox to the state it was spawned in. Throws DeadlineExceeded or IncompleteRead.
   Task<wire::ResetDone> reset(std::chrono::milliseconds limit);
 
-  // The two below wait for their answer themselves, so not while somebody else receives: during a
-  // turn, its executor. They throw DeadlineExceeded, after which an answer may still come and the
-  // channel is of no more use; IncompleteRead; or ProtocolError.
+  // The two functions below receive their answer themselves, so not during a turn: its executor
+  // receives then. They throw IncompleteRead, ProtocolError or DeadlineExceeded. After the last one
+  // an answer may still arrive, and the channel cannot be used any more.
 
-  // Returns when the sandbox has shown that it is alive.
+  // Returns when the sandbox has answered.
   Task<> ping(std::chrono::milliseconds limit);
 
   // Puts a file of any size into the workspace, in pieces, all within `limit`. `content` must
-  // outlive the task. Throws Error with the reason when the path is none or the sandbox refuses; it
-  // goes on then, and has kept nothing of the file.
+  // outlive the task. Throws Error with the reason if the path is invalid or the sandbox refuses.
+  // The sandbox then has nothing of the file, and stays usable.
   Task<> write_file(std::string path, std::string_view content, unsigned mode,
                     std::chrono::milliseconds limit);
 
  private:
-  Task<> receive_ready(wire::Ready& ready);
   Task<> exchange_reset(wire::ResetDone& done);
   Task<> exchange_ping();
   Task<> exchange_file(std::string path, std::string_view content, unsigned mode);

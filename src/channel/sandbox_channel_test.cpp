@@ -39,28 +39,6 @@ std::string line(wire::EventBody body) { return wire::encode(wire::Event{{}, std
 
 }  // namespace
 
-TEST_CASE("H3: a sandbox is there when it says ready") {
-  Played sandbox(line(wire::Ready{"3.11.2", "1"}));
-  CHECK(run_task(sandbox.loop, sandbox.channel->await_ready(1s)).python == "3.11.2");
-}
-
-TEST_CASE("H6: a sandbox that cannot start is a SpawnError with the tool's traceback") {
-  Played sandbox(
-      line(wire::ScriptError{"SandboxFailed", "tool a.py: ValueError: no", "Traceback"}));
-  try {
-    run_task(sandbox.loop, sandbox.channel->await_ready(1s));
-    FAIL("no error");
-  } catch (const SpawnError& error) {
-    CHECK(std::string(error.what()) == "tool a.py: ValueError: no");
-    CHECK(error.traceback == "Traceback");
-  }
-}
-
-TEST_CASE("P32: a sandbox that never says ready is a ReadyTimeout") {
-  Played sandbox("");
-  CHECK_THROWS_AS(run_task(sandbox.loop, sandbox.channel->await_ready(10ms)), ReadyTimeout);
-}
-
 TEST_CASE("P33: an end of the stream is an IncompleteRead that tells whether a message was cut") {
   Played between("");
   between.stream->hang_up();

@@ -1,8 +1,8 @@
 #include "cli/local_setup.h"
 
+#include "backend/errors.h"
 #include "base/error.h"
 #include "blueprint/problem.h"
-#include "channel/sandbox_channel.h"
 #include "cli/exit_code.h"
 #include "docker/engine_error.h"
 #include "native/native_source.h"
@@ -106,12 +106,12 @@ std::string read_script(const std::string& file) {
 
 int complain_about_current_exception() try { throw; } catch (const native::CannotSandbox& error) {
   return complain(error.what(), exit_code::cannot_sandbox);
-} catch (const SpawnError& error) {
+} catch (const backend::SpawnError& error) {
   // With a traceback it is a tool or a preloaded module, else the machine.
   std::cerr << error.traceback;
   return complain(error.what(),
                   error.traceback.empty() ? exit_code::cannot_sandbox : exit_code::invalid_input);
-} catch (const ReadyTimeout& error) {
+} catch (const backend::ReadyTimeout& error) {
   return complain(error.what(), exit_code::cannot_sandbox);
 } catch (const docker::EngineUnreachable& error) {
   return complain(error.what(), exit_code::cannot_sandbox);

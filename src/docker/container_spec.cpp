@@ -1,5 +1,6 @@
 #include "docker/container_spec.h"
 
+#include "backend/layout.h"
 #include "base/error.h"
 #include "blueprint/derived_limits.h"
 #include "docker/json_path.h"
@@ -15,13 +16,10 @@ namespace hearth::docker {
 namespace {
 
 namespace json = boost::json;
+namespace layout = backend::layout;
 
-// As in sandboxes of the native backend: a file costs the kernel about a kilobyte.
-constexpr std::int64_t bytes_per_inode = 4096;
-constexpr std::int64_t scratch_bytes = std::int64_t{64} << 20;
 constexpr std::int64_t shared_memory_bytes = std::int64_t{16} << 20;
-// Init, the harness, the holder of a worker's memory and the process between two forks.
-constexpr std::int64_t own_processes = 4;
+constexpr std::int64_t own_processes = layout::own_processes + 1;  // the harness
 constexpr std::int64_t megabyte = std::int64_t{1} << 20;
 constexpr std::int64_t user_directory_bytes = std::int64_t{256} << 10;  // for one /etc/passwd
 // The kernel lets a process send descriptors while its user has fewer in flight than this process
@@ -31,7 +29,7 @@ constexpr std::int64_t init_files = 4096;
 
 std::string tmpfs_options(std::int64_t bytes, const char* mode, uid_t uid) {
   return "rw,exec,nosuid,nodev,size=" + std::to_string(bytes) +
-         ",nr_inodes=" + std::to_string(bytes / bytes_per_inode) + ",mode=" + mode +
+         ",nr_inodes=" + std::to_string(bytes / layout::bytes_per_inode) + ",mode=" + mode +
          ",uid=" + std::to_string(uid) + ",gid=" + std::to_string(sandbox_gid);
 }
 
@@ -75,14 +73,15 @@ json::array binds(const ContainerOrder& order) {
 }
 
 json::array environment() {
-  return {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/workspace", "USER=sandbox", "LANG=C.UTF-8",
-          "TMPDIR=/tmp"};
+  json::array list;
+  for (const auto& [name, value] : layout::env) list.emplace_back(std::string(name) + '=' + value);
+  return list;
 }
 
 json::object tmpfs_mounts(const ContainerOrder& order, uid_t uid) {
   const std::int64_t workspace = order.config.scratch_size_mb * megabyte;
-  return {{"/workspace", tmpfs_options(workspace, "0700", uid)},
-          {"/tmp", tmpfs_options(scratch_bytes, "0700", uid)},
+  return {{layout::workspace, tmpfs_options(workspace, "0700", uid)},
+          {layout::temporary, tmpfs_options(layout::temporary_bytes, "0700", uid)},
           {user_directory, tmpfs_options(user_directory_bytes, "0755", uid)}};
 }
 
@@ -181,8 +180,8 @@ std::vector<std::string> init_command(const std::vector<std::string>& preload,
   std::vector<std::string> words = {"/hearth/hearth-init"};
   words.insert(words.end(), options.begin(), options.end());
   // -s: no packages of a user. Bytecode goes nowhere: the root is read-only.
-  words.insert(words.end(), {"--", "python3", "-s", "-B", "/hearth/executor_harness", "--path",
-                             "/hearth/packages"});
+  words.insert(words.end(),
+               {"--", "python3", "-s", "-B", layout::harness, "--path", "/hearth/packages"});
   for (const std::string& module : preload) words.insert(words.end(), {"--preload", module});
   for (const std::string& path : writable) words.insert(words.end(), {"--writable", path});
   return words;
@@ -220,9 +219,9 @@ json::object container_body(const ContainerOrder& order, uid_t uid) {
                                                  std::string(image_passwd) + ',' + user_directory};
   json::object body;
   body["Image"] = order.image;
-  body["Hostname"] = "sandbox";
+  body["Hostname"] = layout::user;
   body["User"] = user_of(uid);
-  body["WorkingDir"] = "/workspace";
+  body["WorkingDir"] = layout::workspace;
   body["Entrypoint"] =
       json::value_from(init_command(order.config.preload, writable_targets(order), init_options));
   body["Cmd"] = json::array();

@@ -55,7 +55,8 @@ Task<> DockerSandbox::check_posture() const {
   const std::vector<std::string> differences =
       differences_of(found.body, source_.order(), container_->user.uid());
   if (!differences.empty())
-    throw SpawnError("the sandbox is not what was asked for: " + joined(differences, "; "), {});
+    throw backend::SpawnError("the sandbox is not what was asked for: " + joined(differences, "; "),
+                              {});
 }
 
 Task<> DockerSandbox::probe() {

@@ -1,6 +1,7 @@
 #include "docker/docker_source.h"
 
 #include "async/within.h"
+#include "backend/await_ready.h"
 #include "backend/mount_check.h"
 #include "base/log.h"
 #include "base/scope_exit.h"
@@ -106,7 +107,7 @@ DockerSource::DockerSource(const asio::any_io_executor& executor,
 }
 
 Task<std::unique_ptr<backend::Sandbox>> DockerSource::spawn() {
-  if (is_closed_) throw SpawnError("no more sandboxes are made", {});
+  if (is_closed_) throw backend::SpawnError("no more sandboxes are made");
   const auto container = std::make_shared<Container>(executor_, engine_->unique_name());
   living_.insert(container);
   try {
@@ -118,9 +119,9 @@ Task<std::unique_ptr<backend::Sandbox>> DockerSource::spawn() {
     is_made = true;
     co_return sandbox;
   } catch (const EngineError& error) {
-    throw SpawnError(error.what(), {});
+    throw backend::SpawnError(error.what());
   } catch (const EngineUnreachable& error) {
-    throw SpawnError(error.what(), {});
+    throw backend::SpawnError(error.what());
   }
 }
 
@@ -154,7 +155,7 @@ Task<> DockerSource::create_anew(Container& container) {
   log::warning("image is missing and is built again",
                {{"blueprint", order_.config.name}, {"image", order_.image}});
   order_.image = co_await rebuild_();
-  if (is_closed_) throw SpawnError("no more sandboxes are made", {});
+  if (is_closed_) throw backend::SpawnError("no more sandboxes are made");
   co_await create(container);
 }
 
@@ -162,7 +163,7 @@ Task<std::unique_ptr<backend::Sandbox>> DockerSource::make(std::shared_ptr<Conta
   EngineClient& client = engine_->client();
   const std::chrono::milliseconds limit = engine_->options().ready_limit;
   Mutex::Lock permit = co_await engine_->permit_to_start();
-  if (is_closed_) throw SpawnError("no more sandboxes are made", {});
+  if (is_closed_) throw backend::SpawnError("no more sandboxes are made");
   container->user = co_await engine_->take_uid();
   co_await create_anew(*container);
   const std::string path = "/containers/" + container->id;
@@ -170,7 +171,7 @@ Task<std::unique_ptr<backend::Sandbox>> DockerSource::make(std::shared_ptr<Conta
   HttpConnection::Hijacked connection = co_await client.attach(container->id, quick_limit);
   std::unique_ptr<HttpConnection> waiting = co_await client.begin(
       {.method = "POST", .path = path + "/wait?condition=next-exit", .limit = quick_limit});
-  if (is_closed_) throw SpawnError("no more sandboxes are made", {});
+  if (is_closed_) throw backend::SpawnError("no more sandboxes are made");
   background_.start("watch a container", watch(container, std::move(waiting)));
   auto stream = std::make_unique<ContainerStream>(std::move(connection), [container]() -> Task<> {
     try {
@@ -184,9 +185,9 @@ Task<std::unique_ptr<backend::Sandbox>> DockerSource::make(std::shared_ptr<Conta
   co_await client.call({.method = "POST", .path = path + "/start", .limit = limit});
   permit = {};
   try {
-    co_await sandbox->channel().await_ready(limit);
+    co_await backend::await_ready(sandbox->channel(), limit);
   } catch (const IncompleteRead&) {
-    throw SpawnError(why_not_ready(*container, words.last_words()), {});
+    throw backend::SpawnError(why_not_ready(*container, words.last_words()));
   }
   co_await sandbox->check_posture();
   co_return sandbox;

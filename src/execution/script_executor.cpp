@@ -45,7 +45,7 @@ struct Collector {
 
 }  // namespace
 
-// The state of one run(), in whose frame it lives.
+// The state of one run(). It lives in the frame of that coroutine.
 class ScriptExecutor::Exchange {
  public:
   Exchange(ScriptExecutor& executor, wire::RunRequest request, OnEvent on_event)

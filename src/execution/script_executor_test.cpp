@@ -85,7 +85,7 @@ TEST_CASE("P33: wherever the stream ends, the turn is lost, and never hangs") {
     sandbox.stream->hang_up();
     const ExecutionResult result = sandbox.run();
     CHECK(result.verdict == Verdict::lost);
-    CHECK(result.started);  // the request was out, so nobody can say that it did not run
+    CHECK(result.started);  // the request was sent, so the script may have run
     CHECK_FALSE(result.sandbox_usable);
     CHECK(sandbox.killed);
     CHECK_FALSE(result.detail.empty());
@@ -127,7 +127,7 @@ TEST_CASE("what was said in time is heard, however busy the host was when its cl
   CHECK(result.stdout_text.size() == 300'000);
 }
 
-TEST_CASE("who was killed for its memory is told so, and so is whoever listens") {
+TEST_CASE("a kill for memory is reported as such, in the result and in the events") {
   Played sandbox;
   sandbox.sandbox.hit_memory_limit = true;
   wire::ScriptDone done;

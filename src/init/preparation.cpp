@@ -40,7 +40,8 @@ WorkerMaker maker_for(const Options& options) {
 
 Preparation::Preparation(const Options& options) : maker_(maker_for(options)) {
   if (!options.adopted) return;
-  ready_ = wire::Ready{options.adopted->python, options.adopted->harness_version};
+  ready_ = wire::Ready{wire::protocol_version, options.adopted->python,
+                       options.adopted->harness_version};
   worker_ = Worker::adopt(options.adopted->worker_fds);
 }
 
@@ -78,7 +79,7 @@ bool Preparation::handle_maker() {
     return false;
   }
   const auto& ready = std::get<MakerReady>(*message);
-  ready_ = wire::Ready{ready.python, ready.version};
+  ready_ = wire::Ready{wire::protocol_version, ready.python, ready.version};
   harness_limits_.emplace(maker_.pid());
   start();
   return true;

@@ -1,5 +1,6 @@
 #include "native/cgroup.h"
 
+#include "backend/layout.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "blueprint/derived_limits.h"
@@ -187,13 +188,11 @@ std::unique_ptr<Cgroup> make_cgroup(const std::vector<fs::path>& parents, const 
 }
 
 CgroupLimits cgroup_limits(const blueprint::ResourceLimits& limits) {
-  // Init, the holder of a worker's memory and the process between two forks.
-  constexpr std::uint64_t own_processes = 3;
   CgroupLimits result;
   result.memory_bytes = static_cast<std::uint64_t>(limits.memory_mb) << 20;
   if (limits.memory_swap_mb >= 0)
     result.memory_and_swap_bytes = std::max(limits.memory_swap_mb, limits.memory_mb) << 20;
-  result.pids = static_cast<std::uint64_t>(limits.pids_limit) + own_processes;
+  result.pids = static_cast<std::uint64_t>(limits.pids_limit + backend::layout::own_processes);
   result.cpu_cores = limits.cpu_quota;
   result.disk_read_bytes_per_sec = static_cast<std::uint64_t>(limits.disk_read_mb_per_sec) << 20;
   return result;

@@ -1,11 +1,13 @@
 #include "native/launch_plan.h"
 
+#include "backend/layout.h"
 #include "native/shown_system.h"
 
 namespace hearth::native {
 namespace {
 
 namespace fs = std::filesystem;
+namespace layout = backend::layout;
 
 void show_no_network(LauncherWords& words) {
   words.add({"--file", "/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"});
@@ -16,10 +18,11 @@ void show_ours(LauncherWords& words, const ZygoteContent& content,
                const backend::Programs& programs) {
   words.add({"--ro-bind", programs.init.string(), "/hearth/init"});
   words.add({"--ro-bind", programs.isolate_library.string(), "/hearth/libhearth-isolate.so"});
-  words.add({"--ro-bind", programs.harness.string(), "/hearth/executor_harness"});
+  words.add({"--ro-bind", programs.harness.string(), layout::harness});
   if (!content.packages.empty()) words.add({"--ro-bind", content.packages.string(), "/packages"});
-  if (!content.tools.empty()) words.add({"--ro-bind", content.tools.string(), "/tools"});
-  for (const std::string path : {"/workspace", "/tmp", "/tools"}) words.add({"--dir", path});
+  if (!content.tools.empty()) words.add({"--ro-bind", content.tools.string(), layout::tools});
+  for (const char* path : {layout::workspace, layout::temporary, layout::tools})
+    words.add({"--dir", path});
   words.add({"--dev"});
   for (const blueprint::FileResource& resource : content.resources)
     words.add(
@@ -27,9 +30,7 @@ void show_ours(LauncherWords& words, const ZygoteContent& content,
 }
 
 void set_environment(LauncherWords& words) {
-  words.add({"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin"});
-  words.add({"--setenv", "HOME", "/workspace", "--setenv", "USER", "sandbox"});
-  words.add({"--setenv", "LANG", "C.UTF-8", "--setenv", "TMPDIR", "/tmp"});
+  for (const auto& [name, value] : layout::env) words.add({"--setenv", name, value});
   words.add({"--setenv", "HEARTH_CONTROL_FD", std::to_string(zygote_control_fd)});
   words.add({"--setenv", "HEARTH_SECCOMP_FD", std::to_string(zygote_seccomp_fd)});
   words.add({"--keep-fd", std::to_string(zygote_control_fd)});
@@ -39,7 +40,7 @@ void set_environment(LauncherWords& words) {
 
 void start_python(LauncherWords& words, const ZygoteContent& content) {
   // -s: no packages of whoever runs Hearth. Bytecode goes nowhere: the root is read-only.
-  words.add({"--", content.python.string(), "-s", "-B", "/hearth/executor_harness"});
+  words.add({"--", content.python.string(), "-s", "-B", layout::harness});
   words.add({"--zygote", "yes"});
   if (!content.packages.empty()) words.add({"--path", "/packages"});
   for (const std::string& module : content.preload) words.add({"--preload", module});

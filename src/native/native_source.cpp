@@ -4,6 +4,8 @@
 #include "async/cleanup.h"
 #include "async/shielded.h"
 #include "async/within.h"
+#include "backend/await_ready.h"
+#include "backend/layout.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "base/scope_exit.h"
@@ -29,9 +31,7 @@
 namespace hearth::native {
 namespace {
 
-// A file costs the kernel about a kilobyte; this allows an empty one for each.
-constexpr std::uint64_t bytes_per_inode = 4096;
-constexpr std::uint64_t scratch_bytes = std::uint64_t{64} << 20;
+namespace layout = backend::layout;
 
 const char* const closed_words = "no more sandboxes are made here: the source is closed";
 
@@ -100,7 +100,7 @@ Task<> NativeSource::start() {
 
 Task<std::shared_ptr<Zygote>> NativeSource::running_zygote() {
   const Mutex::Lock lock = co_await starting_.lock();
-  if (is_stopped_) throw SpawnError(closed_words, {});
+  if (is_stopped_) throw backend::SpawnError(closed_words);
   if (zygote_ && zygote_->alive()) co_return zygote_;
   zygote_.reset();
   zygote_ = co_await load_zygote();
@@ -109,7 +109,7 @@ Task<std::shared_ptr<Zygote>> NativeSource::running_zygote() {
 
 Task<std::shared_ptr<Zygote>> NativeSource::zygote_for_sandbox() {
   if (machine_->zygotes == Zygotes::shared) co_return co_await running_zygote();
-  if (is_stopped_) throw SpawnError(closed_words, {});
+  if (is_stopped_) throw backend::SpawnError(closed_words);
   const std::shared_ptr<Zygote> first = std::exchange(zygote_, nullptr);
   if (first && first->alive()) co_return first;
   co_return co_await load_zygote();
@@ -133,8 +133,8 @@ Task<std::shared_ptr<Zygote>> NativeSource::load_zygote() {
   try {
     co_await within(machine_->load_limit, zygote->ready());
   } catch (const DeadlineExceeded&) {
-    throw ReadyTimeout(zygote->loading() + ": the environment was not loaded within " +
-                       in_seconds(machine_->load_limit));
+    throw backend::ReadyTimeout(zygote->loading() + ": the environment was not loaded within " +
+                                in_seconds(machine_->load_limit));
   }
   zygote->set_limits(serving_limits(config_.resource_limits));
   co_return zygote;
@@ -145,9 +145,9 @@ wire::SpawnRequest NativeSource::request_for(uid_t uid) const {
   request.uid = uid;
   request.gid = uid;
   request.workspace_bytes = static_cast<std::uint64_t>(config_.scratch_size_mb) << 20;
-  request.workspace_inodes = request.workspace_bytes / bytes_per_inode;
-  request.scratch_bytes = scratch_bytes;
-  request.scratch_inodes = scratch_bytes / bytes_per_inode;
+  request.workspace_inodes = request.workspace_bytes / layout::bytes_per_inode;
+  request.scratch_bytes = layout::temporary_bytes;
+  request.scratch_inodes = layout::temporary_bytes / layout::bytes_per_inode;
   request.file_bytes = blueprint::largest_file_bytes(config_);
   request.use_landlock = machine_->use_landlock ? 1 : 0;
   return request;
@@ -231,16 +231,16 @@ Task<> NativeSource::make_ready(NativeSandbox& sandbox) {
   co_await await_ready(sandbox);
   const Differences found = co_await observer_.seen(look);
   if (!found.empty()) co_await observer_.check(sandbox);
-  if (is_stopped_) throw SpawnError("the source was closed", {});
+  if (is_stopped_) throw backend::SpawnError("the source was closed");
   sandbox.enter(Cgroup::Phase::ready);
 }
 
 Task<> NativeSource::await_ready(NativeSandbox& sandbox) try {
-  co_await sandbox.channel().await_ready(machine_->ready_limit);
+  co_await backend::await_ready(sandbox.channel(), machine_->ready_limit);
 } catch (const IncompleteRead&) {
-  throw SpawnError(why_not_ready(sandbox, "the sandbox ended before it was ready"), {});
-} catch (const SpawnError& error) {
-  throw SpawnError(why_not_ready(sandbox, error.what()), error.traceback);
+  throw backend::SpawnError(why_not_ready(sandbox, "the sandbox ended before it was ready"));
+} catch (const backend::SpawnError& error) {
+  throw backend::SpawnError(why_not_ready(sandbox, error.what()), error.traceback);
 }
 
 Task<> NativeSource::check_posture(const NativeSandbox& sandbox) {

@@ -1,7 +1,7 @@
 #include "native/posture_observer.h"
 
 #include "async/blocking.h"
-#include "base/error.h"
+#include "backend/errors.h"
 #include "base/joined.h"
 #include "native/native_sandbox.h"
 #include "native/pidfd.h"
@@ -31,7 +31,7 @@ Differences differences_seen(int pidfd, Look look) try {
 
 void require_none(const Differences& found) {
   if (!found.empty())
-    throw SpawnError("the sandbox is not what was asked for: " + joined(found, "; "), {});
+    throw backend::SpawnError("the sandbox is not what was asked for: " + joined(found, "; "), {});
 }
 
 }  // namespace

@@ -128,10 +128,10 @@ os::UniqueFd Zygote::take_network() {
 Task<> Zygote::ready() {
   try {
     co_await await_loaded();
-  } catch (const SpawnError& error) {
+  } catch (const backend::SpawnError& error) {
     const std::string limit = limit_reached();
     if (limit.empty()) throw;
-    throw SpawnError(loading_ + ": " + limit + ": " + error.what(), error.traceback);
+    throw backend::SpawnError(loading_ + ": " + limit + ": " + error.what(), error.traceback);
   }
 }
 
@@ -144,8 +144,8 @@ Task<> Zygote::await_loaded() {
     const std::string type = string_in(message, "type");
     if (type == "ready") co_return;
     if (type == "failed")
-      throw SpawnError(string_in(message, "message"), string_in(message, "traceback"));
-    if (type != "loading") throw SpawnError("the zygote sent a malformed message", {});
+      throw backend::SpawnError(string_in(message, "message"), string_in(message, "traceback"));
+    if (type != "loading") throw backend::SpawnError("the zygote sent a malformed message");
     loading_ = string_in(message, "what");
   }
 }
@@ -219,7 +219,8 @@ Task<os::UniqueFd> Zygote::fork(wire::SpawnRequest request, const std::vector<in
     } else if (forked->pidfd) {
       co_return std::move(forked->pidfd);
     } else {
-      throw SpawnError(std::string("fork from the zygote: ") + std::strerror(forked->error), {});
+      throw backend::SpawnError(std::string("fork from the zygote: ") +
+                                std::strerror(forked->error));
     }
   }
 }
@@ -271,13 +272,14 @@ Task<Zygote::Forked> Zygote::answer_to(const wire::SpawnRequest& request, Twin& 
   if (reply.text.empty()) fail_as_ended();
   wire::SpawnReply answer{};
   if (reply.text.size() != sizeof answer)
-    throw SpawnError("the zygote sent a malformed message", {});
+    throw backend::SpawnError("the zygote sent a malformed message");
   std::memcpy(&answer, reply.text.data(), sizeof answer);
-  if (answer.number != request.number) throw SpawnError("the zygote sent a malformed message", {});
+  if (answer.number != request.number)
+    throw backend::SpawnError("the zygote sent a malformed message");
   // The kernel drops what there is no room for.
   if (answer.error == 0 && !reply.fd && request.kind != wire::SpawnKind::twin)
-    throw SpawnError("a process was forked, but this process has no file descriptor left for it",
-                     {});
+    throw backend::SpawnError(
+        "a process was forked, but this process has no file descriptor left for it");
   co_return Forked{std::move(reply.fd), static_cast<int>(answer.error)};
 }
 

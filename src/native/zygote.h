@@ -3,7 +3,7 @@
 
 #include "async/event.h"
 #include "async/task.h"
-#include "channel/sandbox_channel.h"
+#include "backend/errors.h"
 #include "native/cgroup_tree.h"
 #include "native/launch_plan.h"
 #include "os/unique_fd.h"
@@ -23,8 +23,8 @@
 namespace hearth::native {
 
 // With the last output of the zygote. Another one may succeed.
-struct ZygoteEnded : SpawnError {
-  explicit ZygoteEnded(const std::string& last_words) : SpawnError(last_words, {}) {}
+struct ZygoteEnded : backend::SpawnError {
+  explicit ZygoteEnded(const std::string& last_words) : backend::SpawnError(last_words) {}
 };
 
 // Compiled seccomp filters.

@@ -243,7 +243,7 @@ TEST_CASE("P30: a spawn that fails tells its caller and takes no place") {
   fixture.startup();
   for (int i = 0; i < 4; ++i) {
     fixture.backend.failing = 1;
-    CHECK_THROWS_AS(fixture.checkout(), SpawnError);
+    CHECK_THROWS_AS(fixture.checkout(), backend::SpawnError);
     CHECK(fixture.stats().live == 0);
     CHECK(fixture.stats().spawning == 0);
   }
@@ -255,7 +255,7 @@ TEST_CASE("P32: a sandbox that is not ready in time takes no place either") {
   PoolFixture fixture(0);
   fixture.startup();
   fixture.backend.never_ready = 1;
-  CHECK_THROWS_AS(fixture.checkout(), ReadyTimeout);
+  CHECK_THROWS_AS(fixture.checkout(), backend::ReadyTimeout);
   CHECK(fixture.stats().live == 0);
   CHECK(fixture.backend.existing.empty());
   const Lease lease = fixture.checkout();

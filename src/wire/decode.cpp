@@ -108,7 +108,9 @@ EventBody decode_body(std::string_view type, MemberReader& members) {
   if (type == "reset_done") return ResetDone{members.boolean("clean"), members.string("message")};
   if (type == "pong") return Pong{};
   if (type == "file_written") return FileWritten{members.string("path"), members.string("error")};
-  if (type == "ready") return Ready{members.string("python"), members.string("harness")};
+  if (type == "ready")
+    return Ready{members.optional_integer("protocol"), members.string("python"),
+                 members.string("harness")};
   throw ProtocolError("unknown type of event \"" + std::string(type.substr(0, 40)) + '"');
 }
 

@@ -37,7 +37,7 @@ WriteFileRequest a_file() {
 }
 
 std::vector<EventBody> bodies_of_every_type() {
-  return {Ready{"3.11.2", "1"},
+  return {Ready{1, "3.11.2", "1"},
           Stdout{"a\tb\n\x1b[0m"},
           Stderr{"ü😀"},
           Log{"warning", "careful"},

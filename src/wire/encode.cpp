@@ -49,6 +49,7 @@ struct BodyWriter {
   std::string& out;
 
   void operator()(const Ready& event) const {
+    if (event.protocol) append_number(out, "protocol", *event.protocol);
     append_member(out, "python", event.python);
     append_member(out, "harness", event.harness);
   }

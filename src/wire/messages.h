@@ -64,7 +64,11 @@ struct JsonText {
   bool operator==(const JsonText&) const = default;
 };
 
+// Raised whenever a host and an init of two releases would misunderstand each other.
+inline constexpr std::int64_t protocol_version = 1;
+
 struct Ready {
+  std::optional<std::int64_t> protocol = protocol_version;  // absent: from before it was sent
   std::string python;
   std::string harness;
   bool operator==(const Ready&) const = default;

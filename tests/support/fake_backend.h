@@ -221,7 +221,7 @@ inline Task<std::unique_ptr<backend::Sandbox>> FakeBackend::spawn() {
   if (hangs_in_spawn) {
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     while (!is_stopped) co_await gate_.async_wait(asio::as_tuple(asio::use_awaitable));
-    throw SpawnError("stopped", {});
+    throw backend::SpawnError("stopped");
   }
   while (holds_spawns && permitted == 0) {
     co_await gate_.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -232,11 +232,11 @@ inline Task<std::unique_ptr<backend::Sandbox>> FakeBackend::spawn() {
   if (holds_spawns) --permitted;
   if (failing > 0) {
     --failing;
-    throw SpawnError("no more room", {});
+    throw backend::SpawnError("no more room");
   }
   if (never_ready > 0) {
     --never_ready;
-    throw ReadyTimeout("not ready within 30 s");
+    throw backend::ReadyTimeout("not ready within 30 s");
   }
   ++spawned;
   counted.reset();

@@ -1,6 +1,7 @@
 #include "tests/support/sandbox_process.h"
 
 #include "async/within.h"
+#include "backend/await_ready.h"
 #include "base/error.h"
 #include "tests/support/run_task.h"
 
@@ -163,7 +164,7 @@ wire::RunRequest request_for(std::string script, double timeout_seconds, wire::M
 
 Sandbox::Sandbox(SandboxOptions options)
     : process_(loop_, options), executor_(process_, {.host_grace = options.host_grace}) {
-  ready = run_task(loop_, process_.channel().await_ready(30s));
+  ready = run_task(loop_, backend::await_ready(process_.channel(), 30s));
 }
 
 execution::ExecutionResult Sandbox::run(wire::RunRequest request, execution::OnEvent on_event) {

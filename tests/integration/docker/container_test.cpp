@@ -173,13 +173,14 @@ TEST_CASE("a container that cannot become ready leaves nothing, and says why") {
     blueprint::SandboxConfig config = docker_config("broken");
     config.preload = {"no_such_module"};
     DockerBackend backend(config);
-    CHECK_THROWS_WITH_AS(backend.spawn(), doctest::Contains("no_such_module"), SpawnError);
+    CHECK_THROWS_WITH_AS(backend.spawn(), doctest::Contains("no_such_module"), backend::SpawnError);
   }
   SUBCASE("a file resource that does not exist") {
     blueprint::SandboxConfig config = docker_config("lacking");
     config.resources = {{"/no/such/directory", "/data", true, {}}};
     DockerBackend backend(config);
-    CHECK_THROWS_WITH_AS(backend.spawn(), doctest::Contains("/no/such/directory"), SpawnError);
+    CHECK_THROWS_WITH_AS(backend.spawn(), doctest::Contains("/no/such/directory"),
+                         backend::SpawnError);
   }
   for (const char* name : {"broken", "lacking"})
     CHECK(containers_with(std::string(docker::blueprint_label) + '=' + name).empty());
@@ -201,7 +202,7 @@ TEST_CASE("one that is not ready in time is given up, and nothing of it is left"
   options.ready_limit = std::chrono::milliseconds(1500);
   pool::DockerSources sources(loop.get_executor(), registry, builder, options);
   const auto source = run_task(loop, sources.open("slow", {}, {}));
-  CHECK_THROWS_AS(run_task(loop, source->spawn()), ReadyTimeout);
+  CHECK_THROWS_AS(run_task(loop, source->spawn()), backend::ReadyTimeout);
   run_task(loop, source->close());
   CHECK(containers_with(std::string(docker::blueprint_label) + "=slow").empty());
 }
@@ -223,7 +224,8 @@ TEST_CASE("an administrator who changes a container makes it fail its probe") {
                .path = "/containers/" + container(*sandbox).container_id() + "/update",
                .body = {{"PidsLimit", 4000}}});
   CHECK_THROWS_WITH_AS(run_task(backend.loop(), sandbox->probe()),
-                       doctest::Contains("its processes are not limited as wanted"), SpawnError);
+                       doctest::Contains("its processes are not limited as wanted"),
+                       backend::SpawnError);
 }
 
 TEST_CASE("gVisor runs the same scripts") {
@@ -255,7 +257,7 @@ TEST_CASE("closing a source ends the containers that somebody still has") {
   run_task(loop, source->close());
   CHECK(containers_with(label).empty());
   run_task(loop, sandbox->exited());
-  CHECK_THROWS_AS(run_task(loop, source->spawn()), SpawnError);
+  CHECK_THROWS_AS(run_task(loop, source->spawn()), backend::SpawnError);
 }
 
 TEST_CASE("an image that is removed under a pool is built again") {

@@ -81,8 +81,8 @@ TEST_CASE("closing a source fails the spawn whose zygote hangs while it loads") 
   CHECK_FALSE(first.is_over);
   run_task(sandboxes.loop(), sandboxes.source().close());
   first.settle();
-  CHECK(first.failed_with<SpawnError>());
-  CHECK(second.failed_with<SpawnError>());
+  CHECK(first.failed_with<backend::SpawnError>());
+  CHECK(second.failed_with<backend::SpawnError>());
   CHECK(children_of(::getpid()).empty());
   first.finish();
   second.finish();
@@ -97,8 +97,8 @@ TEST_CASE("closing a source fails the spawn whose zygote hangs while it forks") 
   CHECK_FALSE(first.is_over);
   run_task(sandboxes.loop(), sandboxes.source().close());
   first.settle();
-  CHECK(first.failed_with<SpawnError>());
-  CHECK(second.failed_with<SpawnError>());
+  CHECK(first.failed_with<backend::SpawnError>());
+  CHECK(second.failed_with<backend::SpawnError>());
   CHECK(children_of(::getpid()).empty());  // nor was another one started
   first.finish();
   second.finish();
@@ -108,7 +108,7 @@ TEST_CASE("closing a source fails the spawn whose zygote hangs while it forks") 
 TEST_CASE("a closed source makes nothing") {
   NativeSandboxes sandboxes;
   run_task(sandboxes.loop(), sandboxes.source().close());
-  CHECK_THROWS_AS(sandboxes.spawn(), SpawnError);
+  CHECK_THROWS_AS(sandboxes.spawn(), backend::SpawnError);
   CHECK(children_of(::getpid()).empty());
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("a sandbox that was made but cannot be held is not left alone") {
     REQUIRE(::kill(zygote, SIGCONT) == 0);
     spawn.finish();
   }
-  CHECK(spawn.failed_with<SpawnError>());
+  CHECK(spawn.failed_with<backend::SpawnError>());
   // Nobody could end it, so all of that zygote ended.
   run_task(sandboxes.loop(), other->exited());
   CHECK(zygote_of(*sandboxes.spawn()) != zygote);

@@ -24,7 +24,7 @@ struct Failure {
 Failure failure_of_spawn(NativeSandboxes& sandboxes) {
   try {
     sandboxes.spawn();
-  } catch (const SpawnError& error) {
+  } catch (const backend::SpawnError& error) {
     return {error.what(), error.traceback};
   } catch (const std::exception& error) {
     FAIL("not a SpawnError: " << error.what());
@@ -156,7 +156,7 @@ TEST_CASE("P11: a spawn fails only when the processes of its sandbox have ended"
   CHECK_FALSE(failure);
   init.let_go();
   run_until([&] { return failure != nullptr; });
-  CHECK(is_failure<ReadyTimeout>(failure));
+  CHECK(is_failure<backend::ReadyTimeout>(failure));
   first.reset();
   run_task(loop, source.close());
 }

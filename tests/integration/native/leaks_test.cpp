@@ -175,7 +175,8 @@ TEST_CASE("spawns that fail leave nothing") {
     blueprint::SandboxConfig config;
     config.resource_limits.pids_limit = -2;
     NativeSandboxes sandboxes(config);
-    for (int round = 0; round < 10; ++round) CHECK_THROWS_AS(sandboxes.spawn(), SpawnError);
+    for (int round = 0; round < 10; ++round)
+      CHECK_THROWS_AS(sandboxes.spawn(), backend::SpawnError);
   }
   CHECK(Counts() == before);
 }

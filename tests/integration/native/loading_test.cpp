@@ -14,7 +14,7 @@ namespace {
 std::string failure_of_loading(NativeSandboxes& sandboxes) {
   try {
     sandboxes.spawn();
-  } catch (const SpawnError& error) {
+  } catch (const backend::SpawnError& error) {
     return error.what();
   }
   FAIL("it did not fail");
@@ -110,7 +110,8 @@ TEST_CASE("a tool that does not come to an end while it loads is given up, by na
   native::NativeSource source(loop.get_executor(), native::open_native_machine(options), {},
                               with.environment);
   CHECK_THROWS_WITH_AS(run_task(loop, source.spawn()),
-                       "tool tool.py: the environment was not loaded within 1.5 s", ReadyTimeout);
+                       "tool tool.py: the environment was not loaded within 1.5 s",
+                       backend::ReadyTimeout);
   run_task(loop, source.close());
 }
 

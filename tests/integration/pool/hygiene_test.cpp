@@ -229,7 +229,7 @@ TEST_CASE(
   const auto& native = dynamic_cast<const native::NativeSandbox&>(lease.sandbox());
   std::ofstream(native.cgroup()->directories().front().parent_path() / "cgroup.procs")
       << init_of(lease.sandbox()) << std::flush;
-  CHECK_THROWS_AS(pool.run(lease.sandbox().probe()), SpawnError);
+  CHECK_THROWS_AS(pool.run(lease.sandbox().probe()), backend::SpawnError);
 }
 
 TEST_CASE("tighter limits hold for the lease that has them, and for no other") {

@@ -1,4 +1,5 @@
 // Tools: what a script finds in its globals, and what it cannot do to them.
+#include "backend/await_ready.h"
 #include "tests/support/clean_turn.h"
 #include "tests/support/run_task.h"
 #include "tests/support/sandbox_process.h"
@@ -18,14 +19,14 @@ using execution::Verdict;
 
 namespace {
 
-SpawnError failure_to_start(SandboxOptions options) {
+backend::SpawnError failure_to_start(SandboxOptions options) {
   try {
     const Sandbox sandbox(std::move(options));
-  } catch (const SpawnError& error) {
+  } catch (const backend::SpawnError& error) {
     return error;
   }
   FAIL("the sandbox started");
-  return {"", ""};
+  return backend::SpawnError("");
 }
 
 constexpr const char* thread_tools = R"py(
@@ -64,14 +65,14 @@ TEST_CASE("H5: without tools scripts still have the helpers") {
 }
 
 TEST_CASE("H6: a tool with a syntax error keeps the sandbox from starting and names the line") {
-  const SpawnError error =
+  const backend::SpawnError error =
       failure_to_start({.tools = {{"fine.py", "x = 1\n"}, {"broken.py", "x = 1\ndef oops(:\n"}}});
   CHECK(std::string(error.what()).find("broken.py") != std::string::npos);
   CHECK(error.traceback.find("broken.py\", line 2") != std::string::npos);
 }
 
 TEST_CASE("H6: a tool that raises while loading keeps the sandbox from starting") {
-  const SpawnError error = failure_to_start(
+  const backend::SpawnError error = failure_to_start(
       {.tools = {{"angry.py", "def load():\n    raise RuntimeError('no database')\nload()\n"}}});
   CHECK(std::string(error.what()).find("angry.py") != std::string::npos);
   CHECK(std::string(error.what()).find("RuntimeError: no database") != std::string::npos);
@@ -95,8 +96,9 @@ raise RuntimeError('no database')
   };
   while (!has_ended()) ::usleep(1000);
   process.signal_init(SIGCONT);
-  CHECK_THROWS_WITH_AS(run_task(loop, process.channel().await_ready(std::chrono::seconds(30))),
-                       doctest::Contains("RuntimeError: no database"), SpawnError);
+  CHECK_THROWS_WITH_AS(
+      run_task(loop, backend::await_ready(process.channel(), std::chrono::seconds(30))),
+      doctest::Contains("RuntimeError: no database"), backend::SpawnError);
 }
 
 TEST_CASE("H6: a tool that exits or kills its loader keeps the sandbox from starting") {
