@@ -44,7 +44,7 @@ void describe(registry::ToolRegistry& registry) {
 
 pool::PoolOptions pool_options() {
   pool::PoolOptions options;
-  options.secrets = {{"GREETING", "Good evening"}};
+  options.secrets = {{"GREETING", Secret("Good evening")}};
   options.fleet.max_overflow = 10;
   // Only for a controller in a container whose engine sees other paths.
   options.host_path_map = {{"/app/data", "/srv/app/data"}};

@@ -29,10 +29,10 @@ int complain(const std::string& message, int code) {
   return code;
 }
 
-std::string secret_in(const std::filesystem::path& file, const std::string& name) try {
+Secret secret_in(const std::filesystem::path& file, const std::string& name) try {
   std::string value = os::read_trusted_file(file, most_secret_bytes);
   while (value.ends_with('\n')) value.pop_back();
-  return value;
+  return Secret(std::move(value));
 } catch (const Error& error) {
   throw Error("the secret " + name + ": " + error.what());
 }
@@ -54,13 +54,9 @@ builder::NativeBuilderOptions builder_options(const settings::Settings& settings
 }
 
 // What has no value is missing, and init says so.
-std::map<std::string, std::string> secret_values(const RunPlan& plan,
-                                                 const settings::Env& environment) {
-  std::vector<std::string> names = plan.registry.blueprint(plan.blueprint).secrets;
-  for (const registry::Tool* tool : plan.registry.tools_of(plan.blueprint))
-    names.insert(names.end(), tool->config.secrets.begin(), tool->config.secrets.end());
-  std::map<std::string, std::string> values;
-  for (const std::string& name : names) {
+std::map<std::string, Secret> secret_values(const RunPlan& plan, const settings::Env& environment) {
+  std::map<std::string, Secret> values;
+  for (const std::string& name : plan.registry.secret_names_of(plan.blueprint)) {
     const auto source = plan.settings.secrets.find(name);
     const bool configured = source != plan.settings.secrets.end();
     if (configured && source->second.file) {
@@ -69,7 +65,7 @@ std::map<std::string, std::string> secret_values(const RunPlan& plan,
     }
     const std::string variable = configured && source->second.env ? *source->second.env : name;
     if (const auto found = environment.find(variable); found != environment.end())
-      values[name] = found->second;
+      values[name] = Secret(found->second);
   }
   return values;
 }

@@ -1,6 +1,7 @@
 // cli/local_setup.h: from the configuration to what makes sandboxes on this machine.
 #pragma once
 
+#include "base/secret.h"
 #include "builder/native_builder.h"
 #include "cli/run_plan.h"
 
@@ -19,8 +20,7 @@ builder::NativeBuilderOptions builder_options(const settings::Settings& settings
 
 // Of the secrets a blueprint and its tools name, those that the configuration gives a source or
 // that are in the environment. Throws Error if a secret's file cannot be read or is not trusted.
-std::map<std::string, std::string> secret_values(const RunPlan& plan,
-                                                 const settings::Env& environment);
+std::map<std::string, Secret> secret_values(const RunPlan& plan, const settings::Env& environment);
 
 // The versions there are on this machine, the one called python3 first; for containers none, since
 // their Python is not of this machine.

@@ -85,12 +85,10 @@ wire::RunRequest RunSession::request_for(std::string script) const {
   const bool steps =
       options_.interactive || config.execution_mode == blueprint::ExecutionMode::interactive;
   request.mode = steps ? wire::Mode::interactive : wire::Mode::plan;
-  request.env = secret_values(plan_, environment_);
+  for (const auto& [name, secret] : secret_values(plan_, environment_))
+    request.env[name] = secret.reveal();
   for (const auto& [key, value] : options_.env) request.env[key] = value;
-  request.secrets = config.secrets;
-  for (const registry::Tool* tool : plan_.registry.tools_of(plan_.blueprint))
-    request.secrets.insert(request.secrets.end(), tool->config.secrets.begin(),
-                           tool->config.secrets.end());
+  request.secrets = plan_.registry.secret_names_of(plan_.blueprint);
   return request;
 }
 

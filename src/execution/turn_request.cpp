@@ -56,7 +56,8 @@ wire::RunRequest wire_request(const pool::Binding& binding, TurnRequest request)
   // Only names that are not there yet are added, so the narrower scope goes first.
   wire.env = std::move(request.env);
   wire.env.insert(binding.env.begin(), binding.env.end());
-  wire.env.insert(binding.secrets.values.begin(), binding.secrets.values.end());
+  for (const auto& [name, secret] : binding.secrets.values)
+    wire.env.try_emplace(name, secret.reveal());
   wire.secrets = binding.secrets.names;
   return wire;
 }

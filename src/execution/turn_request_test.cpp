@@ -80,8 +80,9 @@ TEST_CASE("limits that can never work are refused") {
 }
 
 TEST_CASE("an environment variable that the caller names beats a stored secret") {
-  const pool::Secrets secrets{{"KEY", "OTHER", "THIRD", "MISSING"},
-                              {{"KEY", "stored"}, {"OTHER", "stored"}, {"THIRD", "stored"}}};
+  const pool::Secrets secrets{
+      {"KEY", "OTHER", "THIRD", "MISSING"},
+      {{"KEY", Secret("stored")}, {"OTHER", Secret("stored")}, {"THIRD", Secret("stored")}}};
   pool::CheckoutOptions options;
   options.env = {{"OTHER", "lease"}, {"KEY", "lease"}, {"PLAIN", "lease"}};
   const pool::Binding lease = pool::bind(config(), secrets, options);

@@ -43,16 +43,15 @@ blueprint::NetworkPolicy narrowed(Problems& problems, const blueprint::NetworkPo
 
 }  // namespace
 
-Secrets resolve_secrets(std::vector<std::string> names,
-                        const std::map<std::string, std::string>& given,
+Secrets resolve_secrets(std::vector<std::string> names, const std::map<std::string, Secret>& given,
                         const std::map<std::string, std::string>& environment) {
   Secrets secrets{std::move(names), {}};
-  for (const std::string& name : secrets.names)
-    for (const auto* source : {&given, &environment})
-      if (const auto found = source->find(name); found != source->end()) {
-        secrets.values.emplace(*found);
-        break;
-      }
+  for (const std::string& name : secrets.names) {
+    if (const auto found = given.find(name); found != given.end())
+      secrets.values.emplace(*found);
+    else if (const auto variable = environment.find(name); variable != environment.end())
+      secrets.values.emplace(name, variable->second);
+  }
   return secrets;
 }
 

@@ -1,7 +1,8 @@
-// pool/binding.h: what one lease makes of a blueprint: whose it is, and what it may do, never more
-// than the blueprint allows. A decision on values alone.
+// pool/binding.h: the owner, env and limits of one lease, never wider than its blueprint's. A
+// decision on values alone.
 #pragma once
 
+#include "base/secret.h"
 #include "blueprint/sandbox_config.h"
 #include "pool/owner.h"
 
@@ -14,7 +15,7 @@
 
 namespace hearth::pool {
 
-// Into /workspace, before the first turn.
+// Written into /workspace before the first turn.
 struct WorkspaceFile {
   std::string path;  // relative
   std::string content;
@@ -27,7 +28,7 @@ struct CheckoutOptions {
   std::map<std::string, std::string> labels{};
   std::map<std::string, std::string> env{};
   std::vector<WorkspaceFile> files{};
-  // Each no wider than the blueprint's; what is absent is the blueprint's.
+  // No wider than the blueprint's; absent: the blueprint's.
   std::optional<double> cpu_quota{};
   std::optional<std::int64_t> memory_mb{};
   std::optional<std::int64_t> pids_limit{};
@@ -40,7 +41,7 @@ struct CheckoutOptions {
 
 struct Secrets {
   std::vector<std::string> names{};  // of the blueprint and its tools; a turn needs all of them
-  std::map<std::string, std::string> values{};  // of those that have one
+  std::map<std::string, Secret> values{};  // of those that have one
 };
 
 struct Binding {
@@ -56,10 +57,9 @@ struct Binding {
   std::chrono::milliseconds patience{};
 };
 
-// Each name's value, from `given` first, else from `environment`; a name without any is left out,
-// and a script that needs it is told so.
-Secrets resolve_secrets(std::vector<std::string> names,
-                        const std::map<std::string, std::string>& given,
+// Each name's value, from `given` first, else from `environment`. A name without a value is left
+// out, and init refuses the turn.
+Secrets resolve_secrets(std::vector<std::string> names, const std::map<std::string, Secret>& given,
                         const std::map<std::string, std::string>& environment);
 
 // ConfigError with everything that is wider than the blueprint, or wrong.

@@ -88,11 +88,11 @@ TEST_CASE("a network policy may be narrower, never wider") {
 }
 
 TEST_CASE("P17: a secret comes from the pool's map first, else from the environment") {
-  const Secrets secrets =
-      resolve_secrets({"MAP", "ENV", "BOTH", "NEITHER"}, {{"MAP", "1"}, {"BOTH", "map"}},
-                      {{"ENV", "2"}, {"BOTH", "env"}, {"OTHER", "x"}});
-  CHECK(secrets.values ==
-        std::map<std::string, std::string>{{"MAP", "1"}, {"ENV", "2"}, {"BOTH", "map"}});
+  const Secrets secrets = resolve_secrets({"MAP", "ENV", "BOTH", "NEITHER"},
+                                          {{"MAP", Secret("1")}, {"BOTH", Secret("map")}},
+                                          {{"ENV", "2"}, {"BOTH", "env"}, {"OTHER", "x"}});
+  CHECK(secrets.values == std::map<std::string, Secret>{
+                              {"MAP", Secret("1")}, {"ENV", Secret("2")}, {"BOTH", Secret("map")}});
   const Binding binding = bind(config(), secrets, {});
   CHECK(binding.secrets.values == secrets.values);
   CHECK(binding.secrets.names.size() == 4);  // a missing one is init's to refuse

@@ -1,4 +1,4 @@
-// pool/lease.h: the right to use one sandbox, until it is destroyed.
+// pool/lease.h: the right to use one sandbox, from checkout to the end of this object.
 #pragma once
 
 #include "pool/binding.h"
@@ -22,17 +22,17 @@ class Lease {
         MemoryBudget::Share memory);
   Lease(Lease&& other) noexcept = default;
   Lease& operator=(Lease&& other) noexcept;
-  // Gives the sandbox back. It is cleaned or replaced afterwards, not now.
+  // Returns the sandbox to its pool, which cleans or replaces it later.
   ~Lease();
 
   const std::string& id() const { return managed_->sandbox->id(); }
   backend::Sandbox& sandbox() { return *managed_->sandbox; }
   const Binding& binding() const { return *binding_; }
   CheckoutKind path() const { return path_; }
-  // This one included.
+  // The number of leases of this sandbox, including this one.
   std::uint64_t use_count() const { return managed_->use_count; }
 
-  // Nobody is to use it after this: a turn left it in a state that is not known.
+  // The sandbox is not reused after this lease: its state is unknown.
   void condemn() { managed_->unusable = true; }
 
  private:

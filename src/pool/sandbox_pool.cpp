@@ -122,7 +122,8 @@ Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
   Entry entry;
   entry.fleet = std::make_shared<Fleet>(executor_, registry_.blueprint(name), fleet_options(),
                                         std::move(source), budget_, clock_);
-  entry.secrets = resolve_secrets(secret_names(name), options_.secrets, options_.environment);
+  entry.secrets =
+      resolve_secrets(registry_.secret_names_of(name), options_.secrets, options_.environment);
   started.emplace(name, entry);
   fleets_.emplace(name, entry);
   entry.fleet->start();
@@ -147,15 +148,6 @@ std::vector<blueprint::Mount> SandboxPool::mounts_of(const std::string& sandbox)
   for (const blueprint::FileResource& resource : registry_.blueprint(sandbox).resources)
     mounts.push_back(blueprint::mount_of(resource, host_paths_.resolve(resource.host_path)));
   return mounts;
-}
-
-std::vector<std::string> SandboxPool::secret_names(const std::string& sandbox) const {
-  std::vector<std::string> names = registry_.blueprint(sandbox).secrets;
-  for (const registry::Tool* tool : registry_.tools_of(sandbox))
-    names.insert(names.end(), tool->config.secrets.begin(), tool->config.secrets.end());
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
 }
 
 Task<Lease> SandboxPool::checkout(std::string name, CheckoutOptions options) {

@@ -23,7 +23,7 @@ namespace hearth::pool {
 
 struct PoolOptions {
   // Values of secrets by name; one that is not here is looked for in `environment`.
-  std::map<std::string, std::string> secrets{};
+  std::map<std::string, Secret> secrets{};
   std::map<std::string, std::string> environment{};
 
   // For a controller that runs in a container: path prefixes as it sees them, and as the engine's
@@ -81,7 +81,6 @@ class SandboxPool {
   Task<> open_source(std::string name, OnProgress on_progress,
                      std::shared_ptr<backend::SandboxSource>& source);
   FleetOptions fleet_options() const;
-  std::vector<std::string> secret_names(const std::string& sandbox) const;
   std::vector<blueprint::Mount> mounts_of(const std::string& sandbox) const;
 
   asio::any_io_executor executor_;

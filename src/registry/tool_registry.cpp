@@ -151,6 +151,15 @@ std::vector<std::string> ToolRegistry::packages_of(std::string_view blueprint) c
       blueprint::with_tool_dependencies(entry(blueprint).config, packages).dependencies);
 }
 
+std::vector<std::string> ToolRegistry::secret_names_of(std::string_view blueprint) const {
+  std::vector<std::string> names = entry(blueprint).config.secrets;
+  for (const Tool* tool : tools_of(blueprint))
+    names.insert(names.end(), tool->config.secrets.begin(), tool->config.secrets.end());
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 std::string ToolRegistry::blueprint_checksum(std::string_view name) const {
   const blueprint::SandboxConfig& config = blueprint(name);
   std::vector<std::string> preload = config.preload;

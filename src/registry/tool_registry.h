@@ -42,6 +42,8 @@ class ToolRegistry {
   std::vector<const Tool*> tools_of(std::string_view blueprint) const;  // sorted by name
   // Of the blueprint and its tools, each once, in one spelling, sorted.
   std::vector<std::string> packages_of(std::string_view blueprint) const;
+  // The same for the names of secrets.
+  std::vector<std::string> secret_names_of(std::string_view blueprint) const;
   // Changes with the harness's version, the Python version, packages, preloaded modules and any
   // byte of a tool; not with the order of anything. 64 hexadecimal digits.
   std::string blueprint_checksum(std::string_view name) const;

@@ -87,6 +87,18 @@ TEST_CASE("a tool comes from a file or from text, with what is said about it") {
   CHECK_THROWS_AS(tool_from_file({.name = "x"}, path), os::UntrustedPath);
 }
 
+TEST_CASE("the secrets of a blueprint and of its tools are named once, in order") {
+  ToolRegistry registry;
+  registry.register_blueprint({.name = "a", .secrets = {"KEY", "A_KEY"}});
+  registry.register_blueprint({.name = "b"});
+  Tool tool = text_tool("add", "def add(a, b): return a + b\n");
+  tool.config.secrets = {"TOOL_KEY", "KEY"};
+  registry.register_tool(tool);
+  CHECK(registry.secret_names_of("a") == std::vector<std::string>{"A_KEY", "KEY", "TOOL_KEY"});
+  CHECK(registry.secret_names_of("b").empty());
+  CHECK_THROWS_AS(registry.secret_names_of("x"), UnknownBlueprint);
+}
+
 TEST_CASE("a tool that does not compile is refused with file and line") {
   const test::TemporaryDirectory folder;
   const auto path = folder.path() / "broken.py";

@@ -33,7 +33,7 @@ TEST_CASE("P17: a secret is the map's, else the environment's, P18: and a script
   blueprint::SandboxConfig config = docker_config();
   config.secrets = {"FROM_MAP", "FROM_ENV", "FROM_BOTH"};
   pool::PoolOptions options;
-  options.secrets = {{"FROM_MAP", "map"}, {"FROM_BOTH", "map wins"}};
+  options.secrets = {{"FROM_MAP", Secret("map")}, {"FROM_BOTH", Secret("map wins")}};
   options.environment = {{"FROM_ENV", "env"}, {"FROM_BOTH", "env"}};
   DockerPool pool({config}, options);
   pool.startup();
