@@ -20,11 +20,7 @@ namespace hearth::cli {
 namespace {
 
 namespace json = boost::json;
-using settings::Diagnostic;
 using settings::LoadedSettings;
-
-// After that many nobody reads on.
-constexpr std::size_t most_printed = 100;
 
 constexpr const char* check_details =
     R"(Reads FILE, or else $HEARTH_CONFIG, ./hearth.toml or /etc/hearth/hearth.toml. A value on
@@ -33,15 +29,6 @@ file, that over the default. Tools are compiled, not run; secrets are not read. 
 was not named may not reach outside of its directory, nor pass variables of the environment on.
 
 Exit code: 0 valid, 2 not valid (every problem on stderr, with file, line and column).)";
-
-void print_diagnostics(const std::vector<Diagnostic>& diagnostics, bool with_colours,
-                       std::ostream& errors) {
-  const std::size_t printed = std::min(diagnostics.size(), most_printed);
-  for (std::size_t index = 0; index < printed; ++index)
-    errors << settings::render(diagnostics[index], with_colours) << '\n';
-  if (diagnostics.size() > printed)
-    errors << "... and " << diagnostics.size() - printed << " more\n";
-}
 
 std::map<std::string, std::string> comments_for(const LoadedSettings& loaded,
                                                 const registry::ToolRegistry& tools) {
@@ -94,7 +81,7 @@ int check_config(const ConfigCheck& check, const settings::Env& environment, std
     out << (check.as_json ? as_json(loaded, tools) : as_toml(loaded, tools));
     return exit_code::ok;
   } catch (const settings::SettingsError& error) {
-    print_diagnostics(error.diagnostics, check.with_colours, errors);
+    errors << settings::render(error, check.with_colours);
   } catch (const Error& error) {
     errors << "hearth: " << error.what() << '\n';
   }

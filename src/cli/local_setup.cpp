@@ -115,8 +115,7 @@ int complain_about_current_exception() try { throw; } catch (const native::Canno
   std::cerr << error.log;
   return complain(error.what(), exit_code::invalid_input);
 } catch (const settings::SettingsError& error) {
-  for (const settings::Diagnostic& diagnostic : error.diagnostics)
-    std::cerr << settings::render(diagnostic, false) << '\n';
+  std::cerr << settings::render(error, false);
   return exit_code::invalid_input;
 } catch (const boost::system::system_error& error) {
   if (error.code() != boost::asio::error::operation_aborted) throw;

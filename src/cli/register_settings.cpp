@@ -50,7 +50,7 @@ registry::ToolRegistry register_settings(const settings::LoadedSettings& loaded)
     for (const registry::ToolProblem& problem : error.problems) {
       diagnostics.push_back(diagnostic_of(problem, declared_at[problem.index], loaded));
       const settings::SourceText source(tools[problem.index].source);
-      diagnostics.back().source_line = source.showable_line(problem.line);
+      diagnostics.back().excerpt = source.excerpt(problem.line, problem.column);
     }
   }
   if (!diagnostics.empty()) throw settings::SettingsError(std::move(diagnostics));

@@ -4,63 +4,51 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace hearth::settings {
 namespace {
 
-constexpr std::size_t widest_excerpt = 120;
 constexpr std::size_t longest_message = 1000;
 
-std::string headline_of(const Diagnostic& diagnostic) {
-  Diagnostic without_excerpt = diagnostic;
-  without_excerpt.source_line.clear();
-  return render(without_excerpt, false);
+std::string summary_of(const std::vector<Diagnostic>& diagnostics, std::size_t left_out) {
+  if (diagnostics.empty()) return {};
+  Diagnostic headline = diagnostics.front();
+  headline.excerpt = {};
+  const std::size_t more = diagnostics.size() - 1 + left_out;
+  return render(headline, false) + (more > 0 ? fmt::format(" (and {} more)", more) : "");
 }
 
-std::string summary_of(const std::vector<Diagnostic>& diagnostics) {
-  std::string text = diagnostics.empty() ? std::string() : headline_of(diagnostics.front());
-  if (diagnostics.size() > 1) text += fmt::format(" (and {} more)", diagnostics.size() - 1);
-  return text;
+// Controls of terminals (C0, DEL, C1), ends of lines, and marks that reverse the direction of text,
+// which would make a line look like another one. `character` is UTF-8.
+bool is_deceptive(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  if (lead < 0x20 || lead == 0x7f) return true;
+  const bool is_c1 = lead == 0xc2 && character <= "\u009f";
+  const bool is_mark = character == "\u061c" || character == "\u200e" || character == "\u200f";
+  const bool is_separator_or_override = character >= "\u2028" && character <= "\u202e";
+  const bool is_isolate = character >= "\u2066" && character <= "\u2069";
+  return is_c1 || is_mark || is_separator_or_override || is_isolate;
 }
 
-// The first `count` characters of a line, each as its bytes; what could upset a terminal is a
-// question mark.
-std::vector<std::string> characters_of(const std::string& line, std::size_t count) {
-  std::vector<std::string> characters;
-  for (std::size_t at = 0; at < line.size() && characters.size() < count;) {
-    std::size_t size = 1;
-    while (at + size < line.size() && (static_cast<unsigned char>(line[at + size]) & 0xC0) == 0x80)
-      ++size;
-    const auto lead = static_cast<unsigned char>(line[at]);
-    std::string character;
-    if (lead == '\t') {
-      character = " ";
-    } else if (lead < 0x20 || lead == 0x7f) {
-      character = "?";
-    } else if (lead < 0x80) {
-      character = line[at];
+// A question mark stands for each character that deceives and for what is no UTF-8.
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::string_view character = text.substr(0, character_size(text));
+    text.remove_prefix(character.size());
+    if (character == "\t") {
+      shown += ' ';
     } else {
-      append_json_escaped(character, std::string_view(line).substr(at, size));
+      shown += is_utf8(character) && !is_deceptive(character) ? character : "?";
     }
-    characters.push_back(std::move(character));
-    at += size;
   }
-  return characters;
+  return shown;
 }
 
-std::string excerpt_of(const Diagnostic& diagnostic, std::string_view caret) {
-  const std::vector<std::string> characters =
-      characters_of(diagnostic.source_line, diagnostic.column + widest_excerpt);
-  const std::size_t place =
-      std::min(std::max<std::size_t>(diagnostic.column, 1) - 1, characters.size());
-  const std::size_t first = place > widest_excerpt / 2 ? place - widest_excerpt / 2 : 0;
-  const std::size_t last = std::min(characters.size(), first + widest_excerpt);
-  std::string text;
-  for (std::size_t index = first; index < last; ++index) text += characters[index];
-  return fmt::format("\n{:5} | {}\n      | {:>{}}{}", diagnostic.line, text, "", place - first,
-                     caret);
+std::string lines_of(const Excerpt& excerpt, std::size_t line, std::string_view caret) {
+  return fmt::format("\n{:5} | {}\n      | {:>{}}{}", line, printable(excerpt.text), "",
+                     excerpt.column - 1, caret);
 }
 
 // Messages quote what stands in a file; a line of ours stays one line.
@@ -74,13 +62,18 @@ std::string single_line(std::string_view text) {
       ++at;
     plain += safe[at];
   }
+  plain = printable(plain);
   return text.size() > longest_message ? plain + "..." : plain;
 }
 
 }  // namespace
 
-SettingsError::SettingsError(std::vector<Diagnostic> found)
-    : Error(summary_of(found)), diagnostics(std::move(found)) {}
+SettingsError::SettingsError(std::vector<Diagnostic> found, std::size_t more)
+    : Error(summary_of(found, more)), diagnostics(std::move(found)), left_out(more) {
+  if (diagnostics.size() <= most_diagnostics) return;
+  left_out += diagnostics.size() - most_diagnostics;
+  diagnostics.resize(most_diagnostics);
+}
 
 std::string render(const Diagnostic& diagnostic, bool with_colours) {
   const auto coloured = [&](std::string_view code, std::string_view text) {
@@ -91,7 +84,16 @@ std::string render(const Diagnostic& diagnostic, bool with_colours) {
   std::string text = coloured("1", place + ": ") + coloured("1;31", "error: ");
   if (!diagnostic.key.empty()) text += single_line(diagnostic.key) + ' ';
   text += single_line(diagnostic.message);
-  if (!diagnostic.source_line.empty()) text += excerpt_of(diagnostic, coloured("1;32", "^"));
+  if (!diagnostic.excerpt.text.empty())
+    text += lines_of(diagnostic.excerpt, diagnostic.line, coloured("1;32", "^"));
+  return text;
+}
+
+std::string render(const SettingsError& error, bool with_colours) {
+  std::string text;
+  for (const Diagnostic& diagnostic : error.diagnostics)
+    text += render(diagnostic, with_colours) + '\n';
+  if (error.left_out > 0) text += fmt::format("... and {} more\n", error.left_out);
   return text;
 }
 

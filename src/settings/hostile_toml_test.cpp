@@ -90,14 +90,35 @@ TEST_CASE("odd keys and long lines are shown safely") {
   refuses("\"ключ\" = 1");
 }
 
-TEST_CASE("many errors are all there and still quick") {
+TEST_CASE("the first of many errors are there in their order, and the rest is counted") {
   std::string text;
   for (int index = 0; index < 20'000; ++index) text += "k" + std::to_string(index) + " = 1\n";
   try {
     load_settings({"h.toml", text, {}, {}});
     FAIL("accepted");
   } catch (const SettingsError& error) {
-    CHECK(error.diagnostics.size() == 20'000);
+    REQUIRE(error.diagnostics.size() == 100);
+    for (std::size_t index = 0; index < 100; ++index) {
+      CHECK(error.diagnostics[index].line == index + 1);
+      CHECK(error.diagnostics[index].excerpt.text == "k" + std::to_string(index) + " = 1");
+    }
+    CHECK(error.left_out == 19'900);
     CHECK(std::string(error.what()).size() < 1000);
+    CHECK(std::string(error.what()).ends_with("(and 19999 more)"));
+    CHECK(render(error, false).ends_with("\n... and 19900 more\n"));
+  }
+}
+
+TEST_CASE("many errors on one long line do not take its size for each of them") {
+  std::string text = "[[blueprint]]\nname = 'd'\ndependencies = [";
+  for (int index = 0; index < 60'000; ++index) text += "'-" + std::to_string(index) + "',";
+  try {
+    load_settings({"h.toml", text + "]", {}, {}});
+    FAIL("accepted");
+  } catch (const SettingsError& error) {
+    CHECK(error.diagnostics.size() == 100);
+    CHECK(error.left_out == 59'900);
+    for (const Diagnostic& diagnostic : error.diagnostics)
+      CHECK(diagnostic.excerpt.text.size() <= 120);
   }
 }

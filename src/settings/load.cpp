@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using blueprint::Problem;
 using blueprint::Problems;
 
-// Whatever is wrong there, somebody may have written a secret's value.
+// A secret's value may have been written there, whatever is wrong.
 bool is_confidential(const Problem& problem) {
   return problem.confidential || problem.field == "secrets" ||
          problem.field.starts_with("secrets.");
@@ -32,22 +32,45 @@ void append_new(Problems& problems, Problems more) {
   }
 }
 
+// Without its excerpt.
+Diagnostic located(const Problem& problem, const LoadedSettings& loaded) {
+  // What is wrong with an element is wrong with the list that was overridden.
+  const auto origin = loaded.origins.find(problem.field.substr(0, problem.field.find('[')));
+  if (origin != loaded.origins.end())
+    return {.file = origin->second, .key = problem.field, .message = problem.message};
+  const Position at = loaded.document->locate(problem.field, problem.about_key);
+  return {.file = loaded.file,
+          .line = at.line,
+          .column = at.column,
+          .key = problem.field,
+          .message = problem.message};
+}
+
+Excerpt excerpt_for(const Diagnostic& diagnostic, const LoadedSettings& loaded) {
+  return loaded.document->source().excerpt(diagnostic.line, diagnostic.column);
+}
+
 [[noreturn]] void throw_sorted(std::vector<Diagnostic> diagnostics, const Problems& problems,
                                const LoadedSettings& loaded) {
   std::unordered_set<std::size_t> hidden_lines;
   for (const Problem& problem : problems) {
-    diagnostics.push_back(loaded.diagnostic_for(problem));
+    diagnostics.push_back(located(problem, loaded));
     if (is_confidential(problem)) hidden_lines.insert(diagnostics.back().line);
-  }
-  // Another problem on the same line must not show what this one hides.
-  for (Diagnostic& diagnostic : diagnostics) {
-    if (hidden_lines.contains(diagnostic.line)) diagnostic.source_line.clear();
   }
   std::sort(diagnostics.begin(), diagnostics.end(), [](const auto& left, const auto& right) {
     return std::tie(left.line, left.column, left.key, left.message) <
            std::tie(right.line, right.column, right.key, right.message);
   });
-  throw SettingsError(std::move(diagnostics));
+  // Excerpts come last: thousands of problems may stand on one long line.
+  const std::size_t shown = std::min(diagnostics.size(), most_diagnostics);
+  const std::size_t left_out = diagnostics.size() - shown;
+  diagnostics.resize(shown);
+  for (Diagnostic& diagnostic : diagnostics) {
+    // Another problem on the same line must not show what a confidential one hides.
+    if (!hidden_lines.contains(diagnostic.line))
+      diagnostic.excerpt = excerpt_for(diagnostic, loaded);
+  }
+  throw SettingsError(std::move(diagnostics), left_out);
 }
 
 // A value from the environment or the command line is its user's own.
@@ -70,18 +93,8 @@ void resolve_paths(Settings& settings, const fs::path& folder) {
 }  // namespace
 
 Diagnostic LoadedSettings::diagnostic_for(const Problem& problem) const {
-  // What is wrong with an element is wrong with the list that was overridden.
-  const auto origin = origins.find(problem.field.substr(0, problem.field.find('[')));
-  if (origin != origins.end()) {
-    return {.file = origin->second, .key = problem.field, .message = problem.message};
-  }
-  const Position at = document->locate(problem.field, problem.about_key);
-  Diagnostic diagnostic{.file = file,
-                        .line = at.line,
-                        .column = at.column,
-                        .key = problem.field,
-                        .message = problem.message};
-  if (!is_confidential(problem)) diagnostic.source_line = document->source().showable_line(at.line);
+  Diagnostic diagnostic = located(problem, *this);
+  if (!is_confidential(problem)) diagnostic.excerpt = excerpt_for(diagnostic, *this);
   return diagnostic;
 }
 
@@ -138,7 +151,8 @@ SettingsInput read_settings_input(const SettingsFile& file, Env environment,
                 " was only found in the current directory and is no file itself; name it with "
                 "--config or HEARTH_CONFIG if you trust it");
   return {.file = file.path,
-          .text = os::read_trusted_file(file.path, most_settings_bytes),
+          .text = os::read_trusted_file(
+              file.path, file.was_named ? most_settings_bytes : most_found_settings_bytes),
           .environment = std::move(environment),
           .command_line = std::move(command_line),
           .was_named = file.was_named};

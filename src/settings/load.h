@@ -34,11 +34,13 @@ struct LoadedSettings {
   Diagnostic diagnostic_for(const blueprint::Problem& problem) const;
 };
 
-// SettingsError with every problem, sorted by position.
+// SettingsError with every problem, sorted by position, as far as it holds them.
 LoadedSettings load_settings(SettingsInput input);
 
-// The largest hearth.toml that is read.
+// The largest hearth.toml that is read, and the largest that was only found: parsing takes a
+// hundred times that much memory.
 inline constexpr std::size_t most_settings_bytes = 16'777'216;
+inline constexpr std::size_t most_found_settings_bytes = 1'048'576;
 
 struct SettingsFile {
   std::filesystem::path path{};

@@ -26,7 +26,7 @@ std::vector<std::string> complaints(std::string text, Env environment = {},
     load_settings({"h.toml", std::move(text), std::move(environment), std::move(command_line)});
   } catch (const SettingsError& error) {
     for (Diagnostic diagnostic : error.diagnostics) {
-      diagnostic.source_line.clear();
+      diagnostic.excerpt = {};
       lines.push_back(render(diagnostic, false));
     }
   }

@@ -18,7 +18,25 @@ bool is_table_header(std::string_view line) {
   return start != std::string_view::npos && line[start] == '[';
 }
 
+constexpr std::size_t widest_excerpt = 120;
+
+// Removes up to `count` characters from the front and returns how many there were.
+std::size_t skip_characters(std::string_view& text, std::size_t count) {
+  std::size_t skipped = 0;
+  for (; skipped < count && !text.empty(); ++skipped) text.remove_prefix(character_size(text));
+  return skipped;
+}
+
 }  // namespace
+
+std::size_t character_size(std::string_view text) {
+  constexpr std::size_t longest_character = 4;
+  std::size_t size = 1;
+  while (size < std::min(text.size(), longest_character) &&
+         (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80)
+    ++size;
+  return size;
+}
 
 SourceText::SourceText(std::string text) : text_(std::move(text)) {
   // Before the first table, a key says the same as a header: secrets.KEY = "...".
@@ -37,9 +55,17 @@ SourceText::SourceText(std::string text) : text_(std::move(text)) {
   }
 }
 
-std::string SourceText::showable_line(std::size_t number) const {
+Excerpt SourceText::excerpt(std::size_t number, std::size_t column) const {
   if (number == 0 || number > lines_.size() || lines_[number - 1].hidden) return {};
-  return text_.substr(lines_[number - 1].begin, lines_[number - 1].size);
+  const Line& line = lines_[number - 1];
+  std::string_view rest = std::string_view(text_).substr(line.begin, line.size);
+  std::string_view after = rest;
+  const std::size_t before = skip_characters(after, std::max<std::size_t>(column, 1) - 1);
+  const std::size_t left_out = skip_characters(rest, before - std::min(before, widest_excerpt / 2));
+  after = rest;
+  skip_characters(after, widest_excerpt);
+  return {.text = std::string(rest.substr(0, rest.size() - after.size())),
+          .column = before - left_out + 1};
 }
 
 }  // namespace hearth::settings

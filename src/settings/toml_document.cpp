@@ -43,7 +43,7 @@ toml::table parse(const SourceText& source, const std::string& file_name) {
                           .line = too_deep->line,
                           .column = too_deep->column,
                           .message = std::move(too_deep->message),
-                          .source_line = source.showable_line(too_deep->line)}});
+                          .excerpt = source.excerpt(too_deep->line, too_deep->column)}});
   }
   try {
     return toml::parse(source.text(), file_name);
@@ -53,14 +53,14 @@ toml::table parse(const SourceText& source, const std::string& file_name) {
                           .line = line,
                           .column = 1,
                           .message = "this line is not TOML",
-                          .source_line = source.showable_line(line)}});
+                          .excerpt = source.excerpt(line, 1)}});
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
     throw SettingsError({{.file = file_name,
                           .line = at.line,
                           .column = at.column,
                           .message = std::string(error.description()),
-                          .source_line = source.showable_line(at.line)}});
+                          .excerpt = source.excerpt(at.line, at.column)}});
   }
 }
 
