@@ -47,13 +47,23 @@ class Walk {
   UniqueFd open(int flags) const {
     const bool is_directory = S_ISDIR(facts_.st_mode);
     const int links = follows_ || is_directory ? 0 : O_NOFOLLOW;
+    // Without it, a FIFO is opened when a writer comes. Of a pipe that was given, one will.
+    const int waiting = follows_ ? 0 : O_NONBLOCK;
     UniqueFd file(::openat(is_directory ? here_.get() : parent_.get(),
-                           is_directory ? "." : name_.c_str(), flags | links | O_CLOEXEC));
+                           is_directory ? "." : name_.c_str(),
+                           flags | links | waiting | O_CLOEXEC));
     if (!file) throw OsError(step_);
+    if (!follows_) require_content(file);
     return file;
   }
 
  private:
+  void require_content(const UniqueFd& file) const {
+    const mode_t mode = facts_of(file, step_).st_mode;
+    if (!S_ISREG(mode) && !S_ISDIR(mode) && !S_ISCHR(mode))
+      throw Error(step_ + ": it is no regular file");
+  }
+
   UniqueFd open_at(int directory, const char* name, int flags) const {
     UniqueFd file(::openat(directory, name, O_PATH | O_CLOEXEC | flags));
     if (!file) throw OsError(step_);

@@ -42,8 +42,8 @@ std::optional<UntrustedPath> distrust_of(const std::filesystem::path& path,
 
 // All of these follow symbolic links and throw UntrustedPath, or OsError with the path.
 
-// Opens a file or directory that is there. Of /proc/self/fd, a pipe or terminal is trusted: it was
-// given to this process.
+// Opens a file or directory that is there, and never waits for a writer: a FIFO is an Error. Of
+// /proc/self/fd, a pipe or terminal is trusted: it was given to this process.
 UniqueFd open_trusted(const std::filesystem::path& path, int flags);
 void require_trusted(const std::filesystem::path& path);
 // The directory and every file, directory and link directly in it.

@@ -139,6 +139,32 @@ TEST_CASE("a pipe that was given to this process, and a device, are read") {
   CHECK(os::read_trusted_file("/dev/null", 100).empty());
 }
 
+TEST_CASE("a FIFO or a socket in a directory is refused at once, not waited for") {
+  const test::TemporaryDirectory folder;
+  const fs::path fifo = folder.path() / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  fs::create_symlink("fifo", folder.path() / "link");
+  REQUIRE(::mknod((folder.path() / "socket").c_str(), S_IFSOCK | 0600, 0) == 0);
+  for (const char* name : {"fifo", "link"}) {
+    const std::string path = (folder.path() / name).string();
+    CHECK_THROWS_WITH_AS(os::read_trusted_file(path, 100),
+                         ("read " + path + ": it is no regular file").c_str(), Error);
+    CHECK_THROWS_AS(os::open_trusted(path, O_RDONLY), Error);
+  }
+  CHECK_THROWS_AS(os::read_trusted_file(folder.path() / "socket", 100), Error);
+}
+
+TEST_CASE("a FIFO that was given to this process is read") {
+  const test::TemporaryDirectory folder;
+  const fs::path fifo = folder.path() / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  const os::UniqueFd given(::open(fifo.c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(::write(given.get(), "piped", 5) == 5);
+  const std::string path = "/dev/fd/" + std::to_string(given.get());
+  CHECK_THROWS_WITH_AS(os::read_trusted_file(path, 4),
+                       ("read " + path + ": larger than 4 bytes").c_str(), Error);
+}
+
 TEST_CASE("directories are made with their mode, whatever the umask") {
   const test::TemporaryDirectory folder;
   const mode_t before = ::umask(0077);
