@@ -36,10 +36,11 @@ struct Turn::State {
 namespace {
 
 void condemn_and_kill(pool::Lease& lease) noexcept try {
-  lease.condemn();
+  lease.mark_unusable();
   lease.sandbox().kill();
 } catch (const std::exception& error) {
-  log::error("sandbox could not be killed", {{"sandbox", lease.id()}, {"error", error.what()}});
+  log::error("sandbox could not be killed",
+             {{"sandbox", lease.sandbox_id()}, {"error", error.what()}});
 }
 
 }  // namespace

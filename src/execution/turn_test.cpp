@@ -30,7 +30,7 @@ struct Leased : pool::PoolFixture {
   Leased() : PoolFixture(1) {
     startup();
     lease = checkout(pool::owned_by("ann"));
-    id = lease->id();
+    id = lease->sandbox_id();
     sandbox().on_request = [this] {
       const std::string heard = std::exchange(sandbox().stream().heard, {});
       requests += heard;
@@ -66,7 +66,7 @@ struct Leased : pool::PoolFixture {
     sandbox().on_request = [] {};
     lease.reset();
     settle();
-    return checkout(pool::owned_by("ann")).id() == before;
+    return checkout(pool::owned_by("ann")).sandbox_id() == before;
   }
 
   std::optional<pool::Lease> lease;

@@ -56,7 +56,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   std::swap(managed_, other.managed_);
   std::swap(memory_, other.memory_);
   std::swap(binding_, other.binding_);
-  std::swap(path_, other.path_);
+  std::swap(kind_, other.kind_);
   return *this;
 }
 
@@ -100,7 +100,7 @@ Task<Lease> Fleet::checkout(Binding binding) {
   }
   Lease lease = *std::move(waiter.lease);
   waiter.lease.reset();
-  lease.path_ = path;
+  lease.kind_ = path;
   lease.binding_ = std::move(binding);
   ++counts_.checkouts[static_cast<std::size_t>(path)];
   counts_.waits.add(clock_.now() - asked);
@@ -129,7 +129,7 @@ Task<> Fleet::apply(Lease& lease) {
       co_await lease.sandbox().channel().write_file(file.path, file.content, file.mode,
                                                     options_.file_limit);
   } catch (...) {
-    lease.condemn();
+    lease.mark_unusable();
     throw;
   }
   // They may be large, and nobody needs them twice.

@@ -25,15 +25,15 @@ class Lease {
   // Returns the sandbox to its pool, which cleans or replaces it later.
   ~Lease();
 
-  const std::string& id() const { return managed_->sandbox->id(); }
+  const std::string& sandbox_id() const { return managed_->sandbox->id(); }
   backend::Sandbox& sandbox() { return *managed_->sandbox; }
   const Binding& binding() const { return *binding_; }
-  CheckoutKind path() const { return path_; }
+  CheckoutKind kind() const { return kind_; }
   // The number of leases of this sandbox, including this one.
   std::uint64_t use_count() const { return managed_->use_count; }
 
   // The sandbox is not reused after this lease: its state is unknown.
-  void condemn() { managed_->unusable = true; }
+  void mark_unusable() { managed_->unusable = true; }
 
  private:
   friend class Fleet;
@@ -42,7 +42,7 @@ class Lease {
   std::shared_ptr<ManagedSandbox> managed_;
   MemoryBudget::Share memory_;
   std::optional<Binding> binding_;  // absent only while the lease is being made
-  CheckoutKind path_ = CheckoutKind::warm;
+  CheckoutKind kind_ = CheckoutKind::warm;
 };
 
 }  // namespace hearth::pool

@@ -114,7 +114,7 @@ class PoolFixture {
   std::uint64_t retired(Retirement reason) const {
     return stats().retired[static_cast<std::size_t>(reason)];
   }
-  FakeSandbox& fake(const Lease& lease) const { return *backend.find(lease.id()); }
+  FakeSandbox& fake(const Lease& lease) const { return *backend.find(lease.sandbox_id()); }
 
   asio::io_context loop{1};
   test::ManualClock clock;

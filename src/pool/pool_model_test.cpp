@@ -79,10 +79,10 @@ class Model {
       if (!pending->done) ++waiting;
       if (!pending->lease) continue;
       // Each has its own, and who came before him was served before him.
-      REQUIRE(ids.insert(pending->lease->id()).second);
+      REQUIRE(ids.insert(pending->lease->sandbox_id()).second);
       REQUIRE(waiting == 0);
       const Owner& owner = pending->lease->binding().owner;
-      REQUIRE(owners_.emplace(pending->lease->id(), owner).first->second == owner);
+      REQUIRE(owners_.emplace(pending->lease->sandbox_id(), owner).first->second == owner);
       if (!owner.is_named()) REQUIRE(pending->lease->use_count() == 1);
     }
     REQUIRE(stats.leased == ids.size());
@@ -140,7 +140,7 @@ class Model {
       if (pending->lease) leased.push_back(pending);
     if (leased.empty()) return;
     const auto& one = leased[pick(leased.size())];
-    if (condemned) one->lease->condemn();
+    if (condemned) one->lease->mark_unusable();
     one->lease.reset();
   }
 

@@ -35,8 +35,8 @@ enum class Retirement {
   other_owner,   // its place was needed for one whose code it has not run
   reset_failed,  // not clean again
   probe_failed,  // idle for long and not what it was
-  lost,          // its stream broke or made no sense, or a turn left it unusable
-  crashed,       // it ended by itself
+  lost,          // its stream broke, or a lease left it unusable
+  crashed,       // it exited by itself
   shutdown,
 };
 inline constexpr std::size_t retirements = enumerator_count<Retirement>();
@@ -72,7 +72,7 @@ struct FleetStats {
 };
 
 struct PoolStats {
-  std::map<std::string, FleetStats> blueprints;  // by blueprint
+  std::map<std::string, FleetStats> blueprints;  // by name
   std::uint64_t memory_total_bytes = 0;          // that may be promised
   std::uint64_t memory_taken_bytes = 0;
 };

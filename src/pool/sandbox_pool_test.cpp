@@ -86,7 +86,7 @@ TEST_CASE("P7: an idle sandbox is handed over without a spawn") {
   PoolFixture fixture(2);
   fixture.startup();
   const Lease lease = fixture.checkout();
-  CHECK(lease.path() == CheckoutKind::warm);
+  CHECK(lease.kind() == CheckoutKind::warm);
   fixture.settle();
   CHECK(fixture.backend.spawned == 2);
 }
@@ -120,7 +120,7 @@ TEST_CASE("P8: when none is idle and there is room, one is made") {
   const Lease one = fixture.checkout();
   const Lease two = fixture.checkout();
   const Lease three = fixture.checkout();
-  CHECK(three.path() == CheckoutKind::overflow);
+  CHECK(three.kind() == CheckoutKind::overflow);
   CHECK(fixture.backend.spawned == 3);
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("P9: when there is no room a caller waits, and other sandboxes are sti
   const Lease two = fixture.checkout();
   const auto waiting = fixture.begin_checkout();
   CHECK_FALSE(waiting->done);
-  CHECK(fixture.run(fixture.pool->checkout("other")).path() == CheckoutKind::warm);
+  CHECK(fixture.run(fixture.pool->checkout("other")).kind() == CheckoutKind::warm);
 }
 
 TEST_CASE("P10: a return and a retirement each wake exactly one, first come first served") {
@@ -146,11 +146,11 @@ TEST_CASE("P10: a return and a retirement each wake exactly one, first come firs
   fixture.settle();
   CHECK(first->done);
   CHECK_FALSE(second->done);
-  two->condemn();
+  two->mark_unusable();
   two.reset();
   fixture.settle();
   CHECK(second->done);
-  CHECK(second->lease->path() == CheckoutKind::blocked);
+  CHECK(second->lease->kind() == CheckoutKind::blocked);
   CHECK_FALSE(third->done);
 }
 
@@ -174,15 +174,15 @@ TEST_CASE("P15 P16: a sandbox is used as often as it may, counted, and then repl
   for (std::uint64_t cycle = 1; cycle <= 50; ++cycle) {
     fixture.settle();
     const Lease lease = fixture.checkout();
-    if (cycle == 1) first = lease.id();
-    CHECK(lease.id() == first);
+    if (cycle == 1) first = lease.sandbox_id();
+    CHECK(lease.sandbox_id() == first);
     CHECK(lease.use_count() == cycle);
     fixture.settle();
     CHECK(fixture.fake(lease).resets == static_cast<int>(cycle) - 1);
   }
   fixture.settle();
   const Lease next = fixture.checkout();
-  CHECK(next.id() != first);
+  CHECK(next.sandbox_id() != first);
   CHECK(next.use_count() == 1);
   CHECK(fixture.retired(Retirement::used_up) == 1);
   CHECK(fixture.backend.find(first) == nullptr);
@@ -194,13 +194,13 @@ TEST_CASE("a sandbox that one owner used is given to no other") {
   std::string of_ann;
   {
     const Lease lease = fixture.checkout(owned_by("ann"));
-    of_ann = lease.id();
+    of_ann = lease.sandbox_id();
   }
   fixture.settle();
   {
     const Lease lease = fixture.checkout(owned_by("bob"));
-    CHECK(lease.id() != of_ann);
-    CHECK(fixture.checkout(owned_by("ann")).id() == of_ann);
+    CHECK(lease.sandbox_id() != of_ann);
+    CHECK(fixture.checkout(owned_by("ann")).sandbox_id() == of_ann);
   }
   fixture.settle();
   // When there is no room for a new one, the other's has to go.
@@ -217,7 +217,7 @@ TEST_CASE("callers that name no owner never share a sandbox, even one after the 
   std::set<std::string> used;
   for (int i = 0; i < 4; ++i) {
     const Lease lease = fixture.checkout(CheckoutOptions{});
-    CHECK(used.insert(lease.id()).second);
+    CHECK(used.insert(lease.sandbox_id()).second);
     CHECK(lease.use_count() == 1);
     fixture.settle();
   }
@@ -266,7 +266,7 @@ TEST_CASE("when spawning keeps failing nobody waits for it, and it recovers by i
   fixture.startup();
   std::optional<Lease> lease = fixture.checkout();
   fixture.backend.failing = 1000;
-  lease->condemn();
+  lease->mark_unusable();
   lease.reset();
   for (int i = 0; i < 20 && fixture.stats().spawn_failures < 5; ++i) fixture.advance(10s);
   REQUIRE(fixture.stats().spawn_failures >= 5);
@@ -281,7 +281,7 @@ TEST_CASE("when spawning keeps failing nobody waits for it, and it recovers by i
   fixture.backend.failing = 0;
   fixture.advance(60s);
   CHECK(fixture.stats().idle == 1);
-  CHECK(fixture.checkout().path() == CheckoutKind::warm);
+  CHECK(fixture.checkout().kind() == CheckoutKind::warm);
 }
 
 TEST_CASE("spawns ahead of demand pause longer after each failure") {
@@ -314,14 +314,14 @@ TEST_CASE("P34: a sandbox that ended in a lease is not used again, and is replac
   std::string id;
   {
     const Lease lease = fixture.checkout();
-    id = lease.id();
+    id = lease.sandbox_id();
     fixture.fake(lease).end();
     fixture.settle();
-    CHECK(lease.id() == id);  // who has it may still look at it
+    CHECK(lease.sandbox_id() == id);  // who has it may still look at it
   }
   fixture.settle();
   CHECK(fixture.stats().idle == 1);
-  CHECK(fixture.checkout().id() != id);
+  CHECK(fixture.checkout().sandbox_id() != id);
   CHECK(fixture.retired(Retirement::crashed) == 1);
 }
 
@@ -341,7 +341,7 @@ TEST_CASE("P44: a sandbox that cannot be cleaned is replaced") {
   std::string id;
   {
     const Lease lease = fixture.checkout();
-    id = lease.id();
+    id = lease.sandbox_id();
     fixture.fake(lease).resets_cleanly = false;
   }
   fixture.settle();
@@ -373,7 +373,7 @@ TEST_CASE("a sandbox that is too old is replaced, idle or leased") {
   CHECK(fixture.backend.find(first) == nullptr);
   CHECK(fixture.stats().idle == 1);
   std::optional<Lease> lease = fixture.checkout();
-  const std::string second = lease->id();
+  const std::string second = lease->sandbox_id();
   fixture.advance(defaults.max_age + 1min);
   CHECK(fixture.backend.find(second) != nullptr);  // nobody takes it from who has it
   lease.reset();
@@ -418,7 +418,7 @@ TEST_CASE("a place is free only when the processes have ended") {
   fixture.startup();
   fixture.backend.ends_when_killed = false;
   std::optional<Lease> one = fixture.checkout();
-  one->condemn();
+  one->mark_unusable();
   test::FakeSandbox& dying = fixture.fake(*one);
   one.reset();
   const auto waiting = fixture.begin_checkout();

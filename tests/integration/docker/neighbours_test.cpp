@@ -129,7 +129,7 @@ TEST_CASE("a container whose network was used serves no second lease") {
   std::string first;
   {
     pool::Lease lease = pool.checkout();
-    first = lease.id();
+    first = lease.sandbox_id();
     CHECK(pool.turn(lease, R"(
 import socket
 receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -139,13 +139,13 @@ receiver.sendto(b"x", receiver.getsockname())
               .verdict == Verdict::ok);
   }
   pool.run_until([&] { return pool.stats().idle == 1; });
-  CHECK(pool.checkout().id() != first);
+  CHECK(pool.checkout().sandbox_id() != first);
 }
 
 TEST_CASE("a container whose user named no owner serves no second lease") {
   DockerPool pool({docker_config()});
   pool.startup();
   const auto nobodys = [&] { return run_task(pool.loop, pool.pool.checkout("default", {})); };
-  const std::string first = nobodys().id();
-  CHECK(nobodys().id() != first);
+  const std::string first = nobodys().sandbox_id();
+  CHECK(nobodys().sandbox_id() != first);
 }

@@ -70,12 +70,12 @@ TEST_CASE("P6: as many as pool and overflow hold, P9: the next waits, P10: for a
                  [&](const std::exception_ptr& failure, Lease lease) {
                    if (!failure) waiting = std::move(lease);
                  });
-  CHECK(pool.run(pool.pool->checkout("other")).path() == CheckoutKind::warm);
+  CHECK(pool.run(pool.pool->checkout("other")).kind() == CheckoutKind::warm);
   CHECK(pool.stats().waiting == 1);
   CHECK_FALSE(waiting);
   leases.pop_back();
   pool.run_until([&] { return waiting.has_value(); });
-  CHECK(waiting->path() == CheckoutKind::blocked);
+  CHECK(waiting->kind() == CheckoutKind::blocked);
   CHECK(pool.stats().live == 3);
 }
 
@@ -83,16 +83,16 @@ TEST_CASE("P10: a retirement frees a place as a return does") {
   NativePool pool({pool_config("default", 1)}, pool_options(50, 0));
   pool.startup();
   std::optional<Lease> only = pool.checkout();
-  const std::string id = only->id();
+  const std::string id = only->sandbox_id();
   std::optional<Lease> waiting;
   asio::co_spawn(pool.loop, pool.pool->checkout("default"),
                  [&](const std::exception_ptr& failure, Lease lease) {
                    if (!failure) waiting = std::move(lease);
                  });
-  only->condemn();
+  only->mark_unusable();
   only.reset();
   pool.run_until([&] { return waiting.has_value(); });
-  CHECK(waiting->id() != id);
+  CHECK(waiting->sandbox_id() != id);
 }
 
 TEST_CASE("P7 P8: warm without a spawn, overflow with one") {
@@ -100,10 +100,10 @@ TEST_CASE("P7 P8: warm without a spawn, overflow with one") {
   pool.startup();
   const Lease one = pool.checkout();
   const Lease two = pool.checkout();
-  CHECK(two.path() == CheckoutKind::warm);
+  CHECK(two.kind() == CheckoutKind::warm);
   CHECK(pool.stats().spawned == 2);
   const Lease three = pool.checkout();
-  CHECK(three.path() == CheckoutKind::overflow);
+  CHECK(three.kind() == CheckoutKind::overflow);
   CHECK(pool.stats().spawned == 3);
 }
 

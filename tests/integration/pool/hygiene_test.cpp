@@ -55,14 +55,14 @@ TEST_CASE("P13 P43: nothing of a lease is left for the next one of the same sand
   NativePool pool({pool_config("default", 1)}, pool_options(50, 0));
   pool.startup();
   std::optional<Lease> lease = pool.checkout();
-  const std::string id = lease->id();
+  const std::string id = lease->sandbox_id();
   const std::string clean = pool.turn(*lease, look_around).stdout_text;
   REQUIRE(pool.turn(*lease, make_a_mess).verdict == Verdict::ok);
   CHECK(pool.turn(*lease, look_around).stdout_text != clean);  // within a lease, files stay
   lease.reset();
   pool.run_until([&] { return pool.stats().idle == 1; });
   lease = pool.checkout();
-  REQUIRE(lease->id() == id);
+  REQUIRE(lease->sandbox_id() == id);
   CHECK(pool.turn(*lease, look_around).stdout_text == clean);
 }
 
@@ -75,10 +75,10 @@ print([line.split()[2] for line in open('/proc/mounts') if line.split()[1] == '/
 for i in range(10_000): open('/workspace/%d' % i, 'w').close()
 )py")
             .stdout_text == "['tmpfs']\n");
-  const std::string id = lease->id();
+  const std::string id = lease->sandbox_id();
   lease.reset();
   lease = pool.checkout();
-  CHECK(lease->id() == id);
+  CHECK(lease->sandbox_id() == id);
   CHECK(pool.turn(*lease, "import os\nprint(os.listdir('/workspace'))").stdout_text == "[]\n");
 }
 
@@ -88,12 +88,12 @@ TEST_CASE("P15 P16: fifty leases of one sandbox, then another") {
   std::string first;
   for (std::uint64_t cycle = 1; cycle <= 50; ++cycle) {
     Lease lease = pool.checkout();
-    if (cycle == 1) first = lease.id();
-    REQUIRE(lease.id() == first);
+    if (cycle == 1) first = lease.sandbox_id();
+    REQUIRE(lease.sandbox_id() == first);
     REQUIRE(lease.use_count() == cycle);
     if (cycle % 10 == 0) CHECK(pool.turn(lease, "print(1)").verdict == Verdict::ok);
   }
-  CHECK(pool.checkout().id() != first);
+  CHECK(pool.checkout().sandbox_id() != first);
   pool.run_until([&] { return pool.stats().idle == 1; });
   CHECK(retired(pool, Retirement::used_up) == 1);
 }
@@ -103,7 +103,7 @@ TEST_CASE("P15: by default every lease of the native backend has a sandbox nobod
   NativePool pool({pool_config("default", 2)}, options);
   pool.startup();
   std::set<std::string> ids;
-  for (int i = 0; i < 10; ++i) CHECK(ids.insert(pool.checkout().id()).second);
+  for (int i = 0; i < 10; ++i) CHECK(ids.insert(pool.checkout().sandbox_id()).second);
 }
 
 TEST_CASE("P29: a script goes in, its events and its result come out") {
@@ -122,7 +122,7 @@ TEST_CASE("P33 P34: a sandbox that was killed in a turn is lost, retired and rep
   NativePool pool({pool_config("default", 1)}, pool_options(50, 0));
   pool.startup();
   std::optional<Lease> lease = pool.checkout();
-  const std::string id = lease->id();
+  const std::string id = lease->sandbox_id();
   const auto on_event = [&](const wire::Event&) { lease->sandbox().kill(); };
   const auto result = pool.run(execution::run_turn(
       *lease, {.script = "print('here', flush=True)\nwhile True: pass"}, on_event));
@@ -130,7 +130,7 @@ TEST_CASE("P33 P34: a sandbox that was killed in a turn is lost, retired and rep
   CHECK(result.started);
   lease.reset();
   pool.run_until([&] { return pool.stats().idle == 1; });
-  CHECK(pool.checkout().id() != id);
+  CHECK(pool.checkout().sandbox_id() != id);
   CHECK(retired(pool, Retirement::crashed) + retired(pool, Retirement::lost) == 1);
 }
 
@@ -171,11 +171,11 @@ TEST_CASE("P44: a sandbox that does not come clean in time is replaced") {
   NativePool pool({pool_config("default", 1)}, options);
   pool.startup();
   std::optional<Lease> lease = pool.checkout();
-  const std::string id = lease->id();
+  const std::string id = lease->sandbox_id();
   REQUIRE(::kill(init_of(lease->sandbox()), SIGSTOP) == 0);
   lease.reset();
   lease = pool.checkout();
-  CHECK(lease->id() != id);
+  CHECK(lease->sandbox_id() != id);
   CHECK(retired(pool, Retirement::reset_failed) == 1);
 }
 
@@ -212,7 +212,7 @@ TEST_CASE("P36 P37: shutdown ends the idle, the leased and the half made, and no
     CHECK_THROWS_AS(pool.checkout(), pool::PoolClosed);
     pool.run(pool.pool->shutdown());
     pool.pool.reset();
-    CHECK(kept->id().size() == 32);  // who kept his lease holds nothing that could hurt
+    CHECK(kept->sandbox_id().size() == 32);  // who kept his lease holds nothing that could hurt
     kept.reset();
     all.clear();
   }
@@ -258,7 +258,7 @@ TEST_CASE("files of a checkout are there before its first turn, and gone after i
   pool::CheckoutOptions options;
   options.files = {{"data/table.csv", "a,b\n1,2\n"}, {"run.sh", "#!/bin/sh\n", 0755}};
   std::optional<Lease> lease = pool.checkout(options);
-  CHECK(lease->path() == pool::CheckoutKind::warm);
+  CHECK(lease->kind() == pool::CheckoutKind::warm);
   CHECK(pool.turn(*lease, R"py(
 import os
 print(open('data/table.csv').read(), oct(os.stat('run.sh').st_mode), os.access('data', os.W_OK))
