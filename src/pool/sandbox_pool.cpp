@@ -35,7 +35,7 @@ SandboxPool::SandboxPool(const asio::any_io_executor& executor,
       shutting_down_(executor),
       ending_(executor) {
   budget_->on_freed([this] {
-    for (const auto& [name, entry] : fleets_) entry.fleet->pump();
+    for (const auto& [name, entry] : fleets_) entry.fleet->rebalance();
   });
 }
 
