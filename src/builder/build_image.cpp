@@ -1,5 +1,6 @@
 #include "builder/build_image.h"
 
+#include "async/cleanup.h"
 #include "base/log.h"
 #include "blueprint/problem.h"
 #include "builder/build_stages.h"
@@ -26,7 +27,7 @@ using docker::text_at;
 constexpr std::size_t most_line_bytes = std::size_t{1} << 20;
 constexpr int most_attempts = 3;
 
-// What programs say on standard error comes in red.
+// The engine colours standard error red.
 std::string without_colours(std::string_view text) {
   std::string plain;
   while (!text.empty()) {
@@ -51,16 +52,7 @@ class ImageBuild {
     if (co_await is_there()) co_return;
     if (const std::string problem = problem_of(options_.pip, plan_.packages); !problem.empty())
       fail(problem);
-    std::exception_ptr failure;
-    try {
-      co_await build();
-      if (!co_await is_there()) fail("the engine has not got it although it reported no error");
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    co_await remove_stage();
-    if (failure) std::rethrow_exception(failure);
+    co_await then_clean_up(build_and_check(), remove_stage());
   }
 
   const std::string& tag() const { return image_.tag; }
@@ -77,19 +69,24 @@ class ImageBuild {
     co_return text_at(found.body, {"Config", "Labels", image_recipe_label}) == image_.recipe;
   }
 
-  // An engine that fails without a command of ours having failed has most often lost a layer it was
-  // about to use.
+  Task<> build_and_check() {
+    co_await build();
+    if (!co_await is_there()) fail("the engine has not got it although it reported no error");
+  }
+
+  // If the engine fails although every command succeeded, it has most often lost a layer that it
+  // was about to use.
   Task<> build() {
     co_await attempt_build(Layers::as_found);
     for (int attempt = 2; error_ && !is_error_of_command_ && attempt <= most_attempts; ++attempt) {
-      log_.add_line("the engine failed; once more");
+      log_.add_line("the engine failed; retrying");
       co_await attempt_build(Layers::all_new);
     }
     if (error_) fail(*error_);
   }
 
-  // What an engine remembers of earlier builds may be gone: somebody removes images meanwhile, or
-  // it is still clearing up after a build that was given up.
+  // Layers of earlier builds may be gone although the engine remembers them: images are pruned
+  // meanwhile, or it still cleans up after a cancelled build.
   enum class Layers { as_found, all_new };
 
   Task<> attempt_build(Layers layers) {
@@ -137,7 +134,8 @@ class ImageBuild {
     }
   }
 
-  // Of a base image that is fetched. The same for every megabyte of it, but for the bar.
+  // Progress of a base image that is pulled. Lines that differ only in the progress bar are
+  // dropped.
   void note(const std::string& status, const json::value& said) {
     const std::string id = text_at(said, {"id"});
     const std::string line = id.empty() ? status : id + ": " + status;
@@ -148,8 +146,8 @@ class ImageBuild {
   Task<> remove_stage() try {
     if (!plan_.packages.empty()) co_await remove_stages(client_, image_.stage);
   } catch (const Error& error) {
-    log::error("what was needed to build an image could not be removed",
-               {{"image", image_.tag}, {"error", error.what()}});
+    log::error("stage of an image build could not be removed",
+               {{"blueprint", plan_.blueprint}, {"image", image_.tag}, {"error", error.what()}});
   }
 
   [[noreturn]] void fail(const std::string& why) const {

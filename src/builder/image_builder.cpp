@@ -46,7 +46,7 @@ Task<std::set<std::string>> ImageBuilder::images_in_use() {
 Task<std::vector<Built>> ImageBuilder::list() {
   std::set<std::string> wanted;
   for (const std::string& name : registry_.blueprint_names())
-    wanted.insert(options_.prefix + name + ':' + registry_.blueprint_checksum(name));
+    wanted.insert(image_tag(plan_of(registry_, name), options_));
   const std::set<std::string> in_use = co_await images_in_use();
   const std::string filter =
       docker::url_encode(json::serialize(json::object{{"label", json::array{image_recipe_label}}}));
@@ -62,14 +62,15 @@ Task<std::vector<Built>> ImageBuilder::list() {
     built.size_bytes = number_at(one, {"Size"});
     built.created = static_cast<std::int64_t>(number_at(one, {"Created"}));
     built.is_in_use = in_use.contains(text_at(one, {"Id"}));
-    // A rebuilt one has lost its tag to the newer; another tag is somebody else's.
+    // An image that was rebuilt has lost its tag to the newer one. Tags without the prefix are not
+    // ours.
     built.name = text_at(one, {"Id"});
     const json::array* names = at(one, {"RepoTags"}).if_array();
     for (std::size_t i = 0; names != nullptr && i < names->size(); ++i)
       if (const json::string& tag = (*names)[i].as_string(); tag.starts_with(options_.prefix))
         built.name = std::string(tag);
     built.is_wanted = wanted.contains(built.name);
-    // Tagged, but not by us: it is another configuration's.
+    // Tagged with another prefix: it belongs to another configuration.
     const bool is_ours = built.name.starts_with(options_.prefix);
     if (!is_ours && names != nullptr && !names->empty()) continue;
     images.push_back(std::move(built));
@@ -77,16 +78,16 @@ Task<std::vector<Built>> ImageBuilder::list() {
   co_return images;
 }
 
-// Whether it is gone. One that cannot be removed is no reason to keep the rest.
+// True if it is gone. One that cannot be removed does not keep the rest.
 Task<bool> ImageBuilder::remove(std::string image) try {
-  // 409: somebody began to use it, and keeps it.
+  // 409: a container uses it by now, so it is kept.
   const docker::EngineAnswer answer = co_await client_.call({.method = "DELETE",
                                                              .path = "/images/" + image,
                                                              .limit = std::chrono::seconds(60),
                                                              .accepted = {404, 409}});
   co_return answer.status < 300;
 } catch (const docker::EngineError& error) {
-  log::warning("an image cannot be removed", {{"image", image}, {"error", error.what()}});
+  log::warning("image cannot be removed", {{"image", image}, {"error", error.what()}});
   co_return false;
 }
 

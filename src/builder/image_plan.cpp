@@ -25,9 +25,9 @@ constexpr std::size_t most_program_bytes = std::size_t{64} << 20;
 constexpr const char* build_user = "10001:10001";
 constexpr std::size_t most_wheel_bytes = std::size_t{4} << 30;
 
-// Programs that help whoever has broken into a sandbox more than any script. Packages are installed
-// by then. What a name only links to goes with it if it is that program under another name (nc is
-// nc.openbsd), not if it is something else that can do it too (busybox).
+// Programs that help an attacker more than a script. They are removed after packages are installed.
+// The target of a link is removed, too, if it is that program under another name (nc is
+// nc.openbsd), but not if it is a different program that can do the same (busybox).
 constexpr const char* remove_risky =
     R"(for program in curl wget gcc cc c++ g++ make nc netcat ncat; do \
   while path=$(command -v "$program"); do \
@@ -94,7 +94,7 @@ std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
                            const std::string& base, const std::string& stage) {
   std::string text = "FROM " + base + " AS packages\n" +
                      label(image_blueprint_label, plan.blueprint) + label(image_stage_label, stage);
-  // What is installed may bring code that runs: as a user who owns nothing but the result.
+  // Packages may run code when they are installed: as a user that owns nothing but the result.
   const std::string user = build_user;
   text += "USER root\nCOPY --chown=" + user + " build /build\nRUN mkdir /packages && chown " +
           user + " /packages\nUSER " + user + "\nENV HOME=/tmp PIP_CONFIG_FILE=/dev/null";
@@ -136,7 +136,7 @@ std::string dockerfile_of(const BuildPlan& plan, const ImageOptions& options,
   return text;
 }
 
-// Whoever finds its images later than that knows that nobody needs them.
+// After `end` its images are leftovers, whichever process finds them.
 std::string stage_until(std::chrono::system_clock::time_point end) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(end.time_since_epoch());
   return std::to_string(seconds.count()) + '-' + random_id();
@@ -161,34 +161,56 @@ std::vector<fs::path> wheels_in(const fs::path& directory) {
   });
 }
 
-// Not the bytecode beside them, which is for the Pythons of this machine.
-std::vector<fs::path> harness_modules(const ImageOptions& options) {
-  return files_in(options.programs.harness, [](const fs::directory_entry& entry) {
-    return entry.path().extension() == ".py";
-  });
+struct ProgramFile {
+  std::string name;  // under /hearth in the image
+  std::string content;
+  unsigned mode;
+};
+
+// Without the bytecode beside the harness, which is for the Pythons of this machine.
+std::vector<ProgramFile> program_files(const backend::Programs& programs) {
+  std::vector<ProgramFile> files{
+      {"hearth-init", os::read_file(programs.init, most_program_bytes), 0755}};
+  const std::vector<fs::path> modules =
+      files_in(programs.harness,
+               [](const fs::directory_entry& entry) { return entry.path().extension() == ".py"; });
+  for (const fs::path& module : modules)
+    files.push_back({"executor_harness/" + module.filename().string(),
+                     os::read_file(module, most_program_bytes), 0644});
+  return files;
+}
+
+void add_programs(registry::Digest& digest, const backend::Programs& programs) {
+  for (const ProgramFile& program : program_files(programs)) {
+    digest.add(program.name);
+    digest.add(program.content);
+  }
 }
 
 }  // namespace
 
+std::string image_tag(const BuildPlan& plan, const ImageOptions& options) {
+  registry::Digest checksum;
+  checksum.add(plan.checksum);
+  add_programs(checksum, options.programs);
+  return options.prefix + plan.blueprint + ':' + checksum.finish();
+}
+
 ImagePlan plan_image(const BuildPlan& plan, const ImageOptions& options) {
-  // Who has credentials and who has not must agree on what an image is.
+  // Callers with and without credentials must agree on what an image is.
   ImageOptions without_credentials = options;
   without_credentials.netrc.clear();
   registry::Digest recipe;
   recipe.add(dockerfile_of(plan, without_credentials, {}, {}));
   recipe.add(requirements_of(plan));
   if (!plan.packages.empty()) add_sources(recipe, options.pip);
-  recipe.add(os::read_file(options.programs.init, most_program_bytes));
-  for (const fs::path& module : harness_modules(options)) {
-    recipe.add(module.filename().string());
-    recipe.add(os::read_file(module, most_program_bytes));
-  }
+  add_programs(recipe, options.programs);
   for (const BuildPlan::ToolFile& tool : plan.tools) {
     recipe.add(tool.name);
     recipe.add(tool.source);
   }
   ImagePlan image;
-  image.tag = options.prefix + plan.blueprint + ':' + plan.checksum;
+  image.tag = image_tag(plan, options);
   image.recipe = recipe.finish();
   image.stage = stage_until(std::chrono::system_clock::now() + options.build_timeout);
   image.dockerfile = dockerfile_of(plan, options, image.stage, image.recipe);
@@ -200,12 +222,9 @@ std::string image_context(const BuildPlan& plan, const ImageOptions& options,
                           const ImagePlan& image) {
   TarArchive tar;
   tar.add_file("Dockerfile", image.dockerfile);
-  tar.add_file("hearth/hearth-init", os::read_file(options.programs.init, most_program_bytes),
-               0755);
   tar.add_directory("hearth/executor_harness");
-  for (const fs::path& module : harness_modules(options))
-    tar.add_file("hearth/executor_harness/" + module.filename().string(),
-                 os::read_file(module, most_program_bytes));
+  for (const ProgramFile& program : program_files(options.programs))
+    tar.add_file("hearth/" + program.name, program.content, program.mode);
   tar.add_directory("tools");
   for (const BuildPlan::ToolFile& tool : plan.tools)
     tar.add_file("tools/" + tool.name + ".py", tool.source);

@@ -1,4 +1,4 @@
-// builder/image_plan.h: what an image is made of. Decides only; build_image has it done.
+// builder/image_plan.h: what an image is made of. Decides only; build_image builds it.
 #pragma once
 
 #include "backend/programs.h"
@@ -11,7 +11,7 @@
 
 namespace hearth::builder {
 
-// Where the labels of images are read again.
+// Labels of images.
 inline constexpr const char* image_blueprint_label = "hearth.image.blueprint";
 inline constexpr const char* image_checksum_label = "hearth.image.checksum";
 inline constexpr const char* image_recipe_label = "hearth.image.recipe";
@@ -29,22 +29,27 @@ struct ImageOptions {
 };
 
 struct ImagePlan {
-  std::string tag{};         // <prefix><name>:<checksum>
+  std::string tag{};
   std::string dockerfile{};  // of two stages if there are packages: nothing of the first stays
-  // Everything that decides what the image holds but the wheels themselves; a label of the image.
-  // One that says otherwise is stale.
+  // A digest of everything that decides what the image holds but the wheels themselves; a label of
+  // the image. An image with another one is stale.
   std::string recipe{};
   std::string stage{};  // names the first stage's images, which are removed: until when, and an id
   bool needs_network = false;
 };
 
+// <prefix><name>:<checksum>. The checksum covers the blueprint's environment and the programs of
+// Hearth in the image, so two versions of Hearth at one engine do not replace each other's images.
+// Reads the programs. Throws OsError.
+std::string image_tag(const BuildPlan& plan, const ImageOptions& options);
+
 // Reads the programs. Throws OsError.
 ImagePlan plan_image(const BuildPlan& plan, const ImageOptions& options);
 
-// Whether the build that a stage's label names must have ended: its images are left over.
+// True if the build that a stage's label names must have ended: its images are leftovers.
 bool is_stage_over(std::string_view stage, std::chrono::system_clock::time_point now);
 
-// The tar that the engine gets, in memory. Reads wheels. Throws OsError.
+// The tar archive for the engine, in memory. Reads programs and wheels. Throws OsError.
 std::string image_context(const BuildPlan& plan, const ImageOptions& options,
                           const ImagePlan& image);
 

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <regex>
 #include <string>
 
 namespace hearth::builder {
@@ -28,6 +29,7 @@ struct Fixture {
   }
 
   std::string recipe() const { return plan_image(plan, options).recipe; }
+  std::string tag() const { return plan_image(plan, options).tag; }
 
   // What `tar` says about the context, given these arguments after the archive.
   std::string tar(std::vector<std::string> arguments) const {
@@ -50,7 +52,7 @@ TEST_CASE(
     "B12: an image gets init and every module of the harness, but no bytecode of this machine") {
   const Fixture f;
   CHECK(f.tar({"-tf"}) ==
-        "Dockerfile\nhearth/hearth-init\nhearth/executor_harness/\n"
+        "Dockerfile\nhearth/executor_harness/\nhearth/hearth-init\n"
         "hearth/executor_harness/__main__.py\nhearth/executor_harness/worker.py\ntools/\n");
   CHECK(f.tar({"-xOf", "hearth/executor_harness/worker.py"}) == "work()");
 }
@@ -82,6 +84,42 @@ TEST_CASE("B2: a changed, renamed or new module of the harness changes the recip
 
   f.place.write("harness/empty.py", "");
   CHECK(f.recipe() != renamed);
+}
+
+TEST_CASE("C18: the Python version selects the base image") {
+  Fixture f;
+  CHECK(plan_image(f.plan, f.options).dockerfile.starts_with("FROM python:3.11-slim\n"));
+  f.plan.python_version = "3.12.4";
+  f.plan.packages = {"httpx"};
+  const std::string dockerfile = plan_image(f.plan, f.options).dockerfile;
+  CHECK(dockerfile.starts_with("FROM python:3.12.4-slim AS packages\n"));
+  CHECK(dockerfile.find("\nFROM python:3.12.4-slim\n") != std::string::npos);
+}
+
+TEST_CASE("B3: a tag is made of the prefix, the blueprint's name and a checksum") {
+  Fixture f;
+  CHECK(std::regex_match(f.tag(), std::regex("hearth-sandbox-box:[0-9a-f]{64}")));
+  const std::string checksum = f.tag().substr(f.tag().find(':'));
+  f.options.prefix = "mine/of-";
+  CHECK(f.tag() == "mine/of-box" + checksum);
+}
+
+TEST_CASE("B5: another init or harness has an image of its own, and so has another environment") {
+  Fixture f;
+  const std::string tag = f.tag();
+  CHECK(f.tag() == tag);
+  SUBCASE("init") { f.place.write("init", "init 2"); }
+  SUBCASE("harness") { f.place.write("harness/worker.py", "work(2)"); }
+  SUBCASE("a new module") { f.place.write("harness/empty.py", ""); }
+  SUBCASE("environment") { f.plan.checksum = "abd"; }
+  CHECK(f.tag() != tag);
+}
+
+TEST_CASE("the place of the programs is no part of an image's identity") {
+  const Fixture one;
+  const Fixture other;
+  REQUIRE(one.place.path() != other.place.path());
+  CHECK(one.tag() == other.tag());
 }
 
 }  // namespace hearth::builder

@@ -36,6 +36,9 @@ struct DockerPool {
     options.address = engine;
     return options;
   }
+  std::string tag_of(const std::string& name) const {
+    return builder::image_tag(builder::plan_of(registry, name), image_options());
+  }
   void startup() { run_task(loop, pool.startup()); }
   // All of one owner, so that a container may be reused.
   pool::Lease checkout(pool::CheckoutOptions options = {}, const std::string& name = "default") {

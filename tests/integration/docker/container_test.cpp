@@ -263,7 +263,7 @@ TEST_CASE("closing a source ends the containers that somebody still has") {
 TEST_CASE("an image that is removed under a pool is built again") {
   DockerPool pool({docker_config("default", 0)});
   pool.startup();
-  remove_image("hearth-sandbox-default:" + pool.registry.blueprint_checksum("default"));
+  remove_image(pool.tag_of("default"));
   pool::Lease lease = pool.checkout();
   CHECK(pool.turn(lease, "print('built')").stdout_text == "built\n");
 }

@@ -44,7 +44,7 @@ void leave_a_container(const std::filesystem::path& state, const std::string& ta
 TEST_CASE("what a dead process left is removed at the next start, what a living one has is not") {
   DockerPool living({docker_config("left")});
   run_task(living.loop, living.pool.startup({"left"}));
-  const std::string tag = "hearth-sandbox-left:" + living.registry.blueprint_checksum("left");
+  const std::string tag = living.tag_of("left");
   const std::size_t own = containers_with(living.owner()).size();
   REQUIRE(own == 1);
   SUBCASE("created only") { leave_a_container(living.state.path(), tag, false); }
