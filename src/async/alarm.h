@@ -1,4 +1,4 @@
-// async/alarm.h: something to be done if something else takes too long.
+// async/alarm.h: calls a function if something else takes too long.
 #pragma once
 
 #include "async/task.h"
@@ -12,7 +12,7 @@
 
 namespace hearth {
 
-// Calls `ring` on the loop when so much time has passed, unless it is gone before.
+// Calls `ring` on the loop after this time, unless it is destroyed before.
 class Alarm {
  public:
   Alarm(const asio::any_io_executor& executor, std::chrono::nanoseconds after,

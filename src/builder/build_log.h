@@ -19,7 +19,7 @@ class BuildLog {
   void finish_line();                // a last one without its end
   void add_line(const std::string& line);
 
-  // With a note in its place if it became longer than anybody would read.
+  // If it became too long, a note stands for what was dropped.
   std::string text() const;
   // Of the last line that pip calls an error, without that word; else the last line.
   std::string reason() const;

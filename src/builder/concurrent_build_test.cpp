@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Opens the FIFO, writes a byte, keeps it open and goes no further while it exists. Who may not
-// write to a directory may still write to a FIFO in it.
+// Opens the FIFO, writes a byte, keeps it open and goes no further while it exists. A user that may
+// not write to a directory may still write to a FIFO in it.
 constexpr const char* slow_build = R"(
 import os, time
 os.write(os.open("@/builds", os.O_WRONLY), b"x")
@@ -60,7 +60,7 @@ struct SlowFixture : Fixture {
     char byte = 0;
     REQUIRE(::read(begun.get(), &byte, 1) == 1);
   }
-  // Whoever was building has closed its end: it is dead.
+  // The builder has closed its end: it is dead.
   bool has_ended() const {
     pollfd event{begun.get(), POLLIN, 0};
     char byte = 0;

@@ -58,7 +58,7 @@ void remove_old_locks(const fs::path& environments) {
     if (entry.path().filename().string().starts_with(".lock-")) fs::remove(entry.path(), ignored);
 }
 
-// Out of everybody's sight first: half of one is never found.
+// Renamed first: no process ever finds half of an environment.
 void remove_environment(const fs::path& environments, const fs::path& place) {
   const Workshop workshop(environments);
   fs::rename(place, workshop.path() / "old");

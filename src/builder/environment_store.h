@@ -14,8 +14,8 @@
 
 namespace hearth::builder {
 
-// As long as it is held, by as many as like, nobody removes that environment, there or not. Nothing
-// when asked to stop.
+// While this lock is held, by any number of holders, that environment is not removed, whether it
+// exists yet or not. Nothing when asked to stop.
 std::optional<os::FileLock> use_environment(const BuildOptions& options,
                                             const std::string& checksum,
                                             const std::stop_token& stop);

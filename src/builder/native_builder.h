@@ -47,7 +47,7 @@ class NativeBuilder : public SandboxBuilder {
   // A look at what is there never waits behind a build.
   asio::thread_pool looks_{1};
   SharedWork<Environment> builds_;
-  // While these are held, nobody prunes what was handed out.
+  // While these are held, what was handed out is not pruned.
   std::map<std::string, os::FileLock> in_use_;
 };
 

@@ -23,7 +23,7 @@ struct PipOptions {
 // another place is another package.
 void add_sources(registry::Digest& digest, const PipOptions& options);
 
-// What the operator who wants them has to write.
+// What an operator has to write to allow them.
 inline constexpr const char* source_builds_key = "allow_source_builds = true in [builder]";
 
 // For `python`. Works with every pip that a Python 3.8 or newer comes with. Debian's
@@ -32,14 +32,14 @@ std::vector<std::string> pip_arguments(const PipOptions& options,
                                        const std::filesystem::path& target,
                                        const std::filesystem::path& requirements);
 
-// What `python -m compileall` is told. Once whole, an environment never changes: its bytecode is
-// good without a look at the sources, whatever becomes of their times in a copy.
+// The arguments of `python -m compileall`. A finished environment never changes, so its bytecode is
+// valid without a check of the sources, even if a copy changes their times.
 std::vector<std::string> compile_arguments(const std::vector<std::filesystem::path>& trees);
 
-// The environment of everything that runs during a build. Only what is named here passes from the
-// caller's: the search path, proxies and certificates. Not PIP_*, not pip.conf, not ~/.cache: the
-// same blueprint must not become something else because of who started Hearth. `home` must exist;
-// it is also for temporary files. `netrc`, if not empty, is what netrc_file() is seen as.
+// The env of everything that runs during a build. Only the search path, proxies and certificates
+// are taken from the caller's. PIP_*, pip.conf and ~/.cache are not: a blueprint must mean the same
+// whichever user starts Hearth. `home` must exist; it is also for temporary files. `netrc`, if not
+// empty, is where the build sees netrc_file().
 std::vector<std::string> build_variables(const PipOptions& options,
                                          const std::filesystem::path& home,
                                          const std::filesystem::path& netrc = {});
@@ -61,7 +61,7 @@ std::string problem_of(const PipOptions& options, const std::vector<std::string>
 // else.
 std::string hint_to(const std::string& reason, const PipOptions& options);
 
-// Of these, what whoever installs packages elsewhere needs: HTTP_PROXY and its like, as set here.
+// Those of them that a build elsewhere needs, too: HTTP_PROXY and the like, as set here.
 std::map<std::string, std::string> proxy_variables();
 
 }  // namespace hearth::builder

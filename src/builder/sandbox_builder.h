@@ -18,7 +18,7 @@ struct Built {
   std::uint64_t size_bytes = 0;
   std::int64_t created = 0;  // seconds since 1970
   bool is_wanted = false;    // by a blueprint of this configuration, as it is now
-  bool is_in_use = false;    // by somebody alive
+  bool is_in_use = false;    // by a live process or container
 };
 
 class SandboxBuilder {
@@ -28,14 +28,15 @@ class SandboxBuilder {
 
   virtual ~SandboxBuilder() = default;
 
-  // Its name, built if it is missing or stale: once, however many ask. UnknownBlueprint, BuildError
-  // with the log, and what the place where it is kept says when it cannot be used. A caller that is
-  // cancelled leaves the build to others that wait for it; without any, it is ended.
+  // Returns the name of the environment, which is built if it is missing or stale: once for any
+  // number of callers. Throws UnknownBlueprint, BuildError with the log, and errors of the engine
+  // or directory that keeps it. A cancelled caller leaves the build to others that wait for it. If
+  // there are none, the build is cancelled.
   virtual Task<std::string> ensure_sandbox(std::string name, OnProgress on_line) = 0;
 
-  // All there are, those of other configurations too.
+  // All environments, also those of other configurations.
   virtual Task<std::vector<Built>> list() = 0;
-  // Removes what is neither wanted nor in use; says what that was.
+  // Removes what is neither wanted nor in use; returns the names.
   virtual Task<std::vector<std::string>> prune() = 0;
 };
 

@@ -35,12 +35,12 @@ void remove_tree(const fs::path& tree) {
     if (!failed) return;
     make_enterable(tree);
   }
-  log::warning("a directory could not be removed",
+  log::warning("directory could not be removed",
                {{"directory", tree.string()}, {"reason", failed.message()}});
 }
 
 // Under its own name, a builder that is just taking it could put a new lock into what is half gone.
-// Whoever finds the other name takes it for a dead builder's, which it is.
+// A process that finds the other name takes it for a leftover, which it is.
 void remove_under_another_name(const fs::path& tree) {
   const fs::path other = tree.parent_path() / (prefix + random_id());
   std::error_code failed;
@@ -50,8 +50,8 @@ void remove_under_another_name(const fs::path& tree) {
 
 }  // namespace
 
-// One who looks for what was left may come between any two steps of taking a new place; then that
-// place is gone, and another is tried.
+// Another process may remove leftovers between any two steps. If it removes this new directory,
+// another one is tried.
 Workshop::Workshop(const fs::path& parent) {
   for (int tries = 0; tries < 100; ++tries) {
     path_ = parent / (prefix + random_id());
@@ -82,7 +82,7 @@ void remove_left_workshops(const fs::path& parent) {
         remove_under_another_name(entry.path());
     } catch (const OsError& error) {
       if (error.code == ENOENT) continue;  // its builder was not dead, and has finished
-      log::warning("a directory could not be looked at", {{"reason", error.what()}});
+      log::warning("directory could not be examined", {{"reason", error.what()}});
     }
   }
 }

@@ -1,5 +1,5 @@
-// builder/workshop.h: a directory in which an environment is built, gone with its owner. Whether
-// one that is found is somebody's or a dead builder's, the lock in it says.
+// builder/workshop.h: a directory in which an environment is built, removed with its owner. The
+// lock in it tells the directory of a live builder from a leftover.
 #pragma once
 
 #include "os/file_lock.h"
@@ -24,7 +24,7 @@ class Workshop {
   std::optional<os::FileLock> lock_;
 };
 
-// Those in `parent` whose builders are dead.
+// Removes those in `parent` whose builders are dead.
 void remove_left_workshops(const std::filesystem::path& parent);
 
 }  // namespace hearth::builder

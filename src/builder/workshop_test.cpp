@@ -12,7 +12,7 @@ using namespace hearth;
 using namespace hearth::builder;
 namespace fs = std::filesystem;
 
-TEST_CASE("a workshop is gone with its owner, and nobody else's before") {
+TEST_CASE("a workshop is gone with its owner, and not before") {
   const test::TemporaryDirectory parent;
   std::optional<Workshop> mine(std::in_place, parent.path());
   const fs::path path = mine->path();
@@ -35,7 +35,7 @@ TEST_CASE("what a dead builder left is removed, other things are not") {
   CHECK(fs::exists(parent.path() / "building-3"));
 }
 
-TEST_CASE("a workshop is never lost to one who removes what was left") {
+TEST_CASE("a workshop is never lost to a process that removes leftovers") {
   const test::TemporaryDirectory parent;
   const std::jthread remover([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) remove_left_workshops(parent.path());

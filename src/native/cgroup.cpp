@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Since 5.15: who wakes up takes the processor from such a group at once.
+// Since Linux 5.15. A process outside such a group that wakes up preempts it at once.
 bool write_idle(const fs::path& directory, bool yields) try {
   write_value(directory / "cpu.idle", yields ? "1" : "0");
   return true;
@@ -28,7 +28,7 @@ bool write_idle(const fs::path& directory, bool yields) try {
   throw;
 }
 
-// Before, a smaller share has to do.
+// Older kernels: a smaller share instead.
 void write_share(const fs::path& directory, bool yields) {
   constexpr int less = 4;
   std::error_code ignored;
@@ -92,8 +92,8 @@ class CgroupV1 : public Cgroup {
   }
 
  private:
-  // Not cgroup.procs: a thread that moves only itself does not have to wait until nobody in the
-  // whole system forks, which takes milliseconds.
+  // Not cgroup.procs: moving a whole process waits until no process in the system forks, which
+  // takes milliseconds. A thread that moves only itself does not wait.
   const char* joining_file() const override { return "tasks"; }
   void write_limits(const CgroupLimits& limits, const CgroupLimits& before) const override {
     if (limits.memory_bytes != before.memory_bytes ||
@@ -282,7 +282,7 @@ void Cgroup::yield(bool yields) try {
   if (!write_idle(cpu_directory(), yields)) write_share(cpu_directory(), yields);
   yields_ = yields;
 } catch (const OsError& error) {
-  log::debug("a sandbox's share of the processors is as it was", {{"error", error.what()}});
+  log::debug("CPU share of a sandbox could not be changed", {{"error", error.what()}});
 }
 
 std::vector<os::UniqueFd> Cgroup::open_for_joining() const {
@@ -313,7 +313,7 @@ void Cgroup::trim_cache() try {
   cache_kept_ = cached_bytes(memory_directory());
 } catch (const OsError& error) {
   limits_.memory_bytes = 0;  // unknown
-  log::debug("page cache of a cgroup stays", {{"error", error.what()}});
+  log::debug("page cache of a cgroup could not be reclaimed", {{"error", error.what()}});
 }
 
 Cgroup::Leftover Cgroup::begin_anew(const CgroupLimits& limits) {

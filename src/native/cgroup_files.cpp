@@ -82,7 +82,7 @@ void drop_cache(const fs::path& group) {
       write_value(group / "memory.reclaim", read_value(group / "memory.current"));
     }
   } catch (const OsError& error) {
-    log::debug("page cache of a cgroup stays", {{"error", error.what()}});
+    log::debug("page cache of a cgroup could not be reclaimed", {{"error", error.what()}});
   }
 }
 
@@ -93,7 +93,7 @@ void remove_directory(const fs::path& path) {
     if (errno != EBUSY) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  log::warning("a cgroup could not be removed",
+  log::warning("cgroup could not be removed",
                {{"path", path.string()}, {"error", std::strerror(errno)}});
 }
 

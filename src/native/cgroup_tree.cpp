@@ -97,7 +97,7 @@ void remove_leftovers(const fs::path& base, const std::vector<fs::path>& own) {
       if (::access(haunt.c_str(), W_OK) != 0) continue;  // another user's
       const os::UniqueFd lock = try_lock(found);
       if (!lock) continue;
-      log::info("removing what an earlier instance left", {{"cgroup", found.string()}});
+      log::info("cgroup of an earlier process is removed", {{"cgroup", found.string()}});
       remove_tree(found);
     }
 }
@@ -129,8 +129,8 @@ constexpr const char* no_throttling =
 
 constexpr const char* aside_name = "hearth.self";
 
-// Into a group of our own below `group`, in which nobody but us may live: then it is free for
-// groups with limits. If others live there it is not ours to change, and we go back.
+// Moves this process into a new group below `group`, which is then free for groups with limits.
+// That needs `group` to hold no other process; if it does, this process moves back.
 std::string step_aside_in(const fs::path& group) {
   const fs::path aside = group / aside_name;
   std::error_code ignored;
@@ -143,7 +143,7 @@ std::string step_aside_in(const fs::path& group) {
     try {
       write_value(group / "cgroup.procs", "0");
     } catch (const OsError&) {
-      log::debug("cannot return to the group we came from", {{"cgroup", group.string()}});
+      log::debug("process cannot return to its former cgroup", {{"cgroup", group.string()}});
     }
     ::rmdir(aside.c_str());
     return error.code == EBUSY ? "holds other processes" : error.what();

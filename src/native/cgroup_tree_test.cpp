@@ -38,7 +38,7 @@ bool start_and_end(int times) {
 }
 
 // Groups of this test's own beside each other, in the tree that tells instances apart. In a group
-// of their own: what is beside them is looked at by whoever starts in one, as other tests do.
+// of their own: a process that starts in a group looks at what is beside it, as other tests do.
 class TwoGroups {
  public:
   TwoGroups() : around_(place_of(mounts_) / ("test-" + std::to_string(::getpid()))) {
@@ -202,7 +202,7 @@ TEST_CASE("instances that start at the same time do not fail for each other's sa
   }
 }
 
-TEST_CASE("a group that was given back is given out again, with the limits of who gets it") {
+TEST_CASE("a group that was given back is given out again, with the limits of its new owner") {
   if (::geteuid() != 0) {
     MESSAGE("not tested: needs root");
     return;
@@ -275,7 +275,7 @@ TEST_CASE("without a tree that can limit disk reads, a group with such a limit i
   CHECK_THROWS_WITH_AS(tree.take(limits), "the cgroup controller blkio is not mounted", Error);
 }
 
-TEST_CASE("a group in which somebody still lives is not given out again") {
+TEST_CASE("a group that still holds a process is not given out again") {
   if (::geteuid() != 0) {
     MESSAGE("not tested: needs root");
     return;

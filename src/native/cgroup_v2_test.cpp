@@ -173,7 +173,7 @@ TEST_CASE("cgroup v2: alone in its group, Hearth steps aside and makes its group
   }
 }
 
-TEST_CASE("cgroup v2: Hearth moves nobody out of a group it shares, and says what to do") {
+TEST_CASE("cgroup v2: Hearth moves no process out of a group it shares, and says what to do") {
   const auto ground = playground();
   if (!ground) return;
   const fs::path group = ground->make("shared", nobody);
@@ -210,7 +210,7 @@ TEST_CASE("cgroup v2: a group above without processes is used from where Hearth 
   CHECK(said_in(inner, nobody, bases) == outer.string() + " " + inner.string());
 }
 
-TEST_CASE("cgroup v2: a group of somebody else is not used, and the error says so") {
+TEST_CASE("cgroup v2: a group of another user is not used, and the error says so") {
   const auto ground = playground();
   if (!ground) return;
   const fs::path group = ground->make("foreign");

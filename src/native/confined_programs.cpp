@@ -48,7 +48,7 @@ ConfinedPrograms::ConfinedPrograms(const backend::Programs& programs, const Conf
     group_ = groups_->take(group_limits(limits));
     group_->enter(Cgroup::Phase::ready);
   } catch (const Error& error) {
-    log::info("a build is limited process by process", {{"reason", error.what()}});
+    log::info("build is limited by process, not by cgroup", {{"reason", error.what()}});
   }
   users_ = claim_users(group_ ? std::optional(own_cgroup_mounts().version) : std::nullopt);
 }

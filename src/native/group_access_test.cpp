@@ -19,7 +19,7 @@ struct stat file_of(uid_t uid, gid_t gid, mode_t mode) {
 
 }  // namespace
 
-TEST_CASE("a file depends on a group that allows more than everybody may") {
+TEST_CASE("a file depends on a group that allows more than all users may") {
   const Credentials own{1000, 1000, {4, 50}};
   CHECK(depends_on_group(file_of(0, 4, 0640), own));
   CHECK(depends_on_group(file_of(7, 50, 0664), own));

@@ -39,7 +39,7 @@ void set_environment(LauncherWords& words) {
 }
 
 void start_python(LauncherWords& words, const ZygoteContent& content) {
-  // -s: no packages of whoever runs Hearth. Bytecode goes nowhere: the root is read-only.
+  // -s: no packages of the user that runs Hearth. Bytecode goes nowhere: the root is read-only.
   words.add({"--", content.python.string(), "-s", "-B", layout::harness});
   words.add({"--zygote", "yes"});
   if (!content.packages.empty()) words.add({"--path", "/packages"});

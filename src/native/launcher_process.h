@@ -14,8 +14,8 @@ struct PlacedFd {
   int place;  // its number in the new process
 };
 
-// With no others but /dev/null as its standard input. In a session of its own: a Ctrl-C on the
-// terminal is for us, who end the sandboxes in order. Throws OsError.
+// Starts it with these descriptors only, and /dev/null as standard input. In a session of its own:
+// Ctrl-C on the terminal is for this process, which ends the sandboxes in order. Throws OsError.
 pid_t start_launcher(const std::filesystem::path& launcher, std::vector<std::string> arguments,
                      const std::vector<PlacedFd>& fds);
 

@@ -118,8 +118,8 @@ void read_cgroups(ObservedProcess& observed, const ProcessDirectory& directory) 
   });
 }
 
-// For those who may trace a process, by owning its user namespace, and still not list its /proc/fd,
-// which belongs to root. `slots`: how large its table is.
+// For a user that may trace a process, by owning its user namespace, but may not list its /proc/fd,
+// which belongs to root. `slots`: the size of its descriptor table.
 std::vector<std::string> taken_descriptors(pid_t pid, int slots) {
   const os::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!process) throw OsError("open process " + std::to_string(pid));

@@ -49,7 +49,7 @@ void kill_process(int pidfd) { ::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, 
 Task<> process_ended(int pidfd) {
   const auto executor = co_await asio::this_coro::executor;
   while (!has_ended(pidfd)) {
-    // Each who waits has a copy: the loop knows a descriptor only once.
+    // Each waiting task has a copy: the loop accepts a descriptor only once.
     asio::posix::stream_descriptor copy(executor);
     if (watch(copy, pidfd)) {
       co_await copy.async_wait(copy.wait_read, asio::use_awaitable);

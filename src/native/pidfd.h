@@ -1,4 +1,4 @@
-// native/pidfd.h: a process by a handle that never comes to mean another.
+// native/pidfd.h: a process by a handle that never names another one.
 #pragma once
 
 #include "async/task.h"
@@ -8,11 +8,11 @@
 namespace hearth::native {
 
 void kill_process(int pidfd);
-// `pidfd` must stay open until this returns. Fails only by being cancelled: whoever takes a process
-// for ended gives away what is still its own.
+// `pidfd` must stay open until this returns. Throws only when cancelled: its callers free what the
+// process used, so it must really have exited.
 Task<> process_ended(int pidfd);
 bool has_ended(int pidfd);
-// Its number as this process's /proc shows it, 0 when it has ended.
+// Its pid as this process's /proc shows it; 0 if it has exited.
 pid_t pid_of(int pidfd);
 
 }  // namespace hearth::native

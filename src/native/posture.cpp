@@ -126,10 +126,10 @@ Differences differences(const ObservedProcess& observed, const ExpectedPosture& 
 
 namespace {
 
-// The filter of system calls comes last and forbids what would lead elsewhere. A child that has it
-// was forked when nothing was left to be done, and is in all else what its parent is; but for what
-// it has open, of which its parent has closed a part. Who comes from outside gets the filter on the
-// way, and is looked at as a whole before it forks.
+// The seccomp filter is installed last. A child that has it was forked after all other restrictions
+// and inherited them; only its open descriptors may differ, as its parent has closed some since. A
+// worker that enters from outside gets the filter on the way, and is checked completely before it
+// forks.
 bool inherited_all(const ObservedProcess& child, const ObservedProcess& init) {
   const std::string filters = field(child, "Seccomp_filters");
   return filters != "(absent)" && filters == field(init, "Seccomp_filters");

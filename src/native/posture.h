@@ -17,7 +17,7 @@ struct ExpectedPosture {
   gid_t gid = 0;
   // The zygote's and its own.
   int seccomp_filters = 2;
-  bool no_groups = true;                                // an ordinary user cannot leave his own
+  bool no_groups = true;                                // an ordinary user cannot leave its own
   std::map<std::string, std::string> our_namespaces{};  // none of which it may be in
   // What its groups end with, for each of these controllers.
   std::string cgroup{};

@@ -18,8 +18,8 @@ namespace {
 
 struct Fixture {
   boost::asio::io_context loop{1};
-  std::optional<WorkerRequests> line{std::in_place, loop.get_executor()};
-  os::UniqueFd init = line->take_far_end();
+  std::optional<WorkerRequests> requests{std::in_place, loop.get_executor()};
+  os::UniqueFd init = requests->take_far_end();
   os::UniqueFd pipe;
   std::vector<std::uint64_t> asked;
 
@@ -28,7 +28,7 @@ struct Fixture {
     REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
     pipe.reset(ends[0]);
     ::close(ends[1]);
-    line->await_request([this](const WorkerRequest& request) {
+    requests->await_request([this](const WorkerRequest& request) {
       CHECK(request.pipes.size() == 4);
       asked.push_back(request.number);
     });
@@ -52,7 +52,7 @@ TEST_CASE("a request for a worker arrives with its descriptors, one at a time") 
   CHECK(f.asked == std::vector<std::uint64_t>{7});
 }
 
-TEST_CASE("whoever asks for no worker is not heard again") {
+TEST_CASE("after a malformed request nothing is read any more") {
   for (const auto& [text, fds] : std::vector<std::pair<std::string, std::size_t>>{
            {R"({"type":"other","number":7})", 4},
            {R"({"type":"prepare","number":-1})", 4},
@@ -93,20 +93,20 @@ TEST_CASE("a request whose pipes are missing, or none, is refused") {
 
 TEST_CASE("init hears why it gets no worker") {
   Fixture f;
-  f.line->say_failed(7, "no \"room\"");
+  f.requests->say_failed(7, "no \"room\"");
   std::array<char, 256> buffer{};
   const auto packet = os::receive_packet(f.init.get(), buffer);
   REQUIRE(packet);
   CHECK(packet->text == R"({"type":"prepare_failed","number":7,"message":"no \"room\""})");
-  // Nobody hears it.
+  // The other end is closed.
   f.init.reset();
-  f.line->say_failed(8, "too late");
+  f.requests->say_failed(8, "too late");
 }
 
-TEST_CASE("a request that came before the line was gone is not served") {
+TEST_CASE("a request that came before the socket was closed is not served") {
   Fixture f;
   f.send(R"({"type":"prepare","number":7})", 4);
-  f.line.reset();
+  f.requests.reset();
   f.run();
   CHECK(f.asked.empty());
 }

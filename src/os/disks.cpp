@@ -90,7 +90,7 @@ void lift_disk_reads(const fs::path& group) try {
   if (is_there(group / disk_limit_file_v1) || is_there(group / disk_limit_file_v2))
     limit_disk_reads(group, 0);
 } catch (const OsError& error) {
-  log::warning("the limit of a cgroup's disk reads was not lifted for its processes to exit",
+  log::warning("disk read limit of a cgroup could not be lifted for its processes to exit",
                {{"error", error.what()}});
 }
 

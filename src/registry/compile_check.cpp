@@ -83,7 +83,7 @@ std::vector<ToolProblem> read_answer(std::string_view answer, std::span<const Co
     const CompileJob& job = jobs[static_cast<std::size_t>(item.at("index").as_int64())];
     const std::string message(item.at("message").as_string());
     if (item.at("newer_python").as_bool()) {
-      log::warning("a tool was not checked: its sandboxes have a newer Python than this machine",
+      log::warning("tool was not checked: its sandboxes have a newer Python than this machine",
                    {{"tool", job.tool->config.name}, {"complaint", message}});
       continue;
     }

@@ -232,7 +232,7 @@ void add_clone(std::vector<Rule>& rules) {
     if ((bit & any_new_namespace) != 0) rules.push_back({"clone", Action::refuse, {{0, bit, bit}}});
 }
 
-// No set-uid files, and no devices: a whiteout (character device 0:0) may be made by everybody.
+// No set-uid files, and no devices: a whiteout (character device 0:0) may be made by every user.
 void add_nodes(std::vector<Rule>& rules) {
   constexpr std::uint64_t device = S_IFCHR;  // a bit that S_IFBLK has, and no other node
   const auto add = [&rules](Action action, std::uint64_t mask, std::uint64_t value) {
