@@ -34,11 +34,16 @@ registry::ToolRegistry register_settings(const settings::LoadedSettings& loaded)
   std::vector<registry::Tool> tools;
   std::vector<std::size_t> declared_at;  // of each tool that could be read
   const auto& declarations = loaded.settings.tools;
-  for (std::size_t index = 0; index < declarations.size(); ++index) {
+  std::size_t bytes = 0;
+  // The registry complains about the first beyond its limits, so no further one is read.
+  for (std::size_t index = 0; index < declarations.size() && tools.size() <= registry::most_tools &&
+                              bytes <= registry::most_sources_bytes;
+       ++index) {
     try {
       tools.push_back(
           registry::tool_from_file(declarations[index].config, declarations[index].file));
       declared_at.push_back(index);
+      bytes += tools.back().source.size();
     } catch (const Error& error) {
       diagnostics.push_back(loaded.diagnostic_for(
           {blueprint::element_of("tool", index) + ".file", std::string("cannot ") + error.what()}));

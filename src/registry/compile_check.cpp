@@ -2,15 +2,19 @@
 
 #include "base/log.h"
 #include "blueprint/json_text.h"
+#include "os/program_environment.h"
 #include "os/run_program.h"
 #include "os/trusted_path.h"
 
 #include <openssl/evp.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <boost/json/value.hpp>
 
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <utility>
 
 namespace hearth::registry {
@@ -18,13 +22,53 @@ namespace {
 
 namespace json = boost::json;
 
-// Sources travel as base64: Python decides about their encoding, from their bytes.
+// A source can make the compiler busy for as long, and take as much, as it is let.
+constexpr std::size_t most_memory_bytes = 1'073'741'824;
+constexpr int most_cpu_seconds = 30;
+constexpr int nobody = 65534;
+
+// Sources travel as base64: Python decides about their encoding, from their bytes. The compiler has
+// had bugs, so it works with the rights of no user, within limits.
 constexpr const char* checker = R"(
-import ast, base64, json, sys, warnings
+import ast, base64, encodings, json, os, resource, sys, warnings
+memory_bytes, cpu_seconds, user, jobs_fd = map(int, sys.argv[1:])
+
+def limit(kind, value):
+    hard = resource.getrlimit(kind)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (value, value))
+
+# Codecs are still to be imported, and root's library may be closed to other users.
+def can_import_as(user):
+    os.setegid(user)
+    os.seteuid(user)
+    try:
+        return os.access(encodings.__file__, os.R_OK, effective_ids=True)
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+def drop_privileges():
+    try:
+        os.setgroups([])
+        if can_import_as(user):
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+    except OSError:
+        pass  # this user namespace has no other user
+
+with open(jobs_fd) as file:
+    jobs = json.load(file)
+limit(resource.RLIMIT_AS, memory_bytes)
+limit(resource.RLIMIT_CPU, cpu_seconds)
+limit(resource.RLIMIT_CORE, 0)
+limit(resource.RLIMIT_FSIZE, 0)
+if os.geteuid() == 0:
+    drop_privileges()
 warnings.simplefilter("ignore")
 here = sys.version_info[:2]
 problems = []
-for index, tool in enumerate(json.load(sys.stdin)):
+for index, tool in enumerate(jobs):
     wanted = tuple(tool["python"])
     source = base64.b64decode(tool["source"])
     try:
@@ -50,7 +94,7 @@ std::string base64(const std::string& bytes) {
   return encoded;
 }
 
-std::string request_for(std::span<const CompileJob> jobs) {
+std::string jobs_as_json(std::span<const CompileJob> jobs) {
   json::array tools;
   tools.reserve(jobs.size());
   for (const CompileJob& job : jobs) {
@@ -62,10 +106,38 @@ std::string request_for(std::span<const CompileJob> jobs) {
   return blueprint::print_json(tools);
 }
 
+os::UniqueFd file_of(const std::string& content) {
+  os::UniqueFd file(::memfd_create("hearth tools", MFD_CLOEXEC));
+  if (!file) throw OsError("memfd_create");
+  for (std::size_t written = 0; written < content.size();) {
+    const ssize_t size = ::pwrite(file.get(), content.data() + written, content.size() - written,
+                                  static_cast<off_t>(written));
+    if (size < 0 && errno != EINTR) throw OsError("write the tools for their check");
+    if (size > 0) written += static_cast<std::size_t>(size);
+  }
+  return file;
+}
+
+os::ProgramResult run_checker(std::span<const CompileJob> jobs, const std::string& python) {
+  // Not its input, which tells it that this process is alive.
+  const os::UniqueFd file = file_of(jobs_as_json(jobs));
+  return os::run_program(
+      {.program = python,
+       .arguments = {"-I", "-S", "-B", "-c", checker, std::to_string(most_memory_bytes),
+                     std::to_string(most_cpu_seconds), std::to_string(nobody),
+                     std::to_string(os::ProgramRequest::first_passed_fd)},
+       .max_output_bytes = 16'777'216,
+       .timeout = std::chrono::seconds(60),
+       .environment = os::program_environment(),
+       .directory = "/",
+       .passed_fds = {file.get()},
+       .ends_with_caller = true});
+}
+
 [[noreturn]] void throw_failed(const os::ProgramResult& result, const std::string& python) {
   std::string why = "exit code " + std::to_string(result.exit_code);
   if (result.ended_by_signal != 0) why = "signal " + std::to_string(result.ended_by_signal);
-  if (result.timed_out) why = "time limit";
+  if (result.timed_out || result.ended_by_signal == SIGXCPU) why = "time limit";
   if (result.truncated) why = "too much output";
   throw Error("check tools with " + python + ": ended by " + why + ": " +
               result.errors.substr(0, 500));
@@ -116,21 +188,11 @@ std::vector<ToolProblem> compile_problems(std::span<const CompileJob> jobs,
     warn_unchecked(jobs.size(), python);
     return {};
   }
-  os::ProgramResult result;
-  try {
-    result = os::run_program({.program = *program,
-                              .arguments = {"-I", "-S", "-B", "-c", checker},
-                              .input = request_for(jobs),
-                              .max_output_bytes = 16'777'216,
-                              .timeout = std::chrono::seconds(60),
-                              .directory = "/"});
-  } catch (const OsError& error) {
-    if (error.code != ENOENT && error.code != EACCES) throw;
-    warn_unchecked(jobs.size(), python);
-    return {};
-  }
-  constexpr int shim_without_program = 127;  // what version managers answer when they have none
-  if (result.exit_code == shim_without_program) {
+  const os::ProgramResult result = run_checker(jobs, *program);
+  // 127 is also what version managers answer when they have none.
+  constexpr int cannot_be_run = 126;
+  constexpr int not_there = 127;
+  if (result.exit_code == cannot_be_run || result.exit_code == not_there) {
     warn_unchecked(jobs.size(), python);
     return {};
   }

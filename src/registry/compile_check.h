@@ -1,5 +1,6 @@
 // registry/compile_check.h: asks a Python on this machine whether tools compile: one start for any
-// number of tools. Executes none of them.
+// number of tools. Executes none of them. As root, Python gives its rights up before it
+// looks at a source; it has limits and ends with its caller.
 #pragma once
 
 #include "registry/tool.h"

@@ -21,6 +21,9 @@ struct Tool {
 };
 
 inline constexpr std::size_t most_source_bytes = 1'048'576;
+// Of all tools of a registry together.
+inline constexpr std::size_t most_tools = 4096;
+inline constexpr std::size_t most_sources_bytes = 16'777'216;
 
 // OsError when the file cannot be read, os::UntrustedPath when another user could have written it,
 // Error when it is larger than any tool should be.

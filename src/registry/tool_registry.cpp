@@ -60,6 +60,8 @@ void ToolRegistry::register_tool(Tool tool) {
 }
 
 void ToolRegistry::register_tools(std::vector<Tool> tools) {
+  if (std::vector<ToolProblem> excess = excess_problems(tools); !excess.empty())
+    throw ToolError(std::move(excess));
   std::multimap<std::size_t, ToolProblem> by_tool;
   for (ToolProblem& problem : registration_problems(tools))
     by_tool.emplace(problem.index, std::move(problem));
@@ -80,6 +82,23 @@ void ToolRegistry::keep(Tool tool) {
     names.insert(std::upper_bound(names.begin(), names.end(), name), name);
   }
   tools_.emplace(name, std::move(tool));
+}
+
+std::vector<ToolProblem> ToolRegistry::excess_problems(const std::vector<Tool>& tools) const {
+  std::size_t bytes = 0;
+  for (const auto& [name, tool] : tools_) bytes += tool.source.size();
+  for (std::size_t index = 0; index < tools.size(); ++index) {
+    bytes += tools[index].source.size();
+    if (tools_.size() + index >= most_tools)
+      return {problem_of(
+          tools[index], index, "name",
+          "is one tool more than the " + std::to_string(most_tools) + " that there may be")};
+    if (bytes > most_sources_bytes)
+      return {problem_of(tools[index], index, "source",
+                         "is beyond the " + std::to_string(most_sources_bytes) +
+                             " bytes that all tools together may have")};
+  }
+  return {};
 }
 
 std::vector<ToolProblem> ToolRegistry::registration_problems(const std::vector<Tool>& tools) const {

@@ -56,6 +56,8 @@ class ToolRegistry {
     std::vector<std::string> tools;  // sorted names
   };
   const Entry& entry(std::string_view name) const;
+  // At most one: the first tool beyond what all of them together may be.
+  std::vector<ToolProblem> excess_problems(const std::vector<Tool>& tools) const;
   std::vector<ToolProblem> registration_problems(const std::vector<Tool>& tools) const;
   std::vector<ToolProblem> source_problems(const std::vector<Tool>& tools) const;
   void keep(Tool tool);

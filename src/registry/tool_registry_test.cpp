@@ -4,9 +4,12 @@
 #include "tests/support/temporary_directory.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 using namespace hearth;
 using namespace hearth::registry;
@@ -171,6 +174,66 @@ TEST_CASE("a source of more than a mebibyte is refused") {
   REQUIRE(problems.size() == 1);
   CHECK(to_string(problems[0]) ==
         "tool \"large\": source is larger than the 1048576 bytes a tool may have");
+}
+
+TEST_CASE("the number of tools and the sum of their sources are bounded") {
+  ToolRegistry registry = with_blueprints({"a"});
+  std::vector<Tool> large;
+  for (std::size_t index = 0; index < most_sources_bytes / most_source_bytes; ++index)
+    large.push_back(
+        text_tool("large_" + std::to_string(index), '#' + std::string(most_source_bytes - 1, 'x')));
+  large.push_back(text_tool("more", "#"));
+  auto problems = problems_of_registering(registry, large);
+  REQUIRE(problems.size() == 1);
+  CHECK(to_string(problems[0]) ==
+        "tool \"more\": source is beyond the 16777216 bytes that all tools together may have");
+  large.pop_back();
+  CHECK(problems_of_registering(registry, std::move(large)).empty());
+  CHECK(problems_of_registering(registry, {text_tool("later", "#")}).size() == 1);
+
+  std::vector<Tool> many;
+  for (std::size_t index = 0; index <= most_tools; ++index)
+    many.push_back(text_tool("tool_" + std::to_string(index), ""));
+  ToolRegistry other = with_blueprints({"a"});
+  problems = problems_of_registering(other, std::move(many));
+  REQUIRE(problems.size() == 1);
+  CHECK(to_string(problems[0]) ==
+        "tool \"tool_4096\": name is one tool more than the 4096 that there may be");
+}
+
+TEST_CASE("as root, tools are compiled without its rights, variables and unlimited memory" *
+          doctest::skip(::geteuid() != 0)) {
+  const test::TemporaryDirectory folder;
+  // Stands in for Python: notes how the real one ends up.
+  const std::filesystem::path python = folder.path() / "python3";
+  folder.write("python3", "#!/bin/sh\nenv >" + (folder.path() / "env").string() + R"sh(
+code="$5
+print(os.getresuid(), os.getresgid(), os.getgroups(), file=sys.stderr)
+print([resource.getrlimit(kind)[1] for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU)],
+      file=sys.stderr)
+sys.exit(3)"
+shift 5
+exec /usr/bin/python3 -I -S -B -c "$code" "$@"
+)sh");
+  std::filesystem::permissions(python, std::filesystem::perms(0755));
+  ::setenv("PYTHONMALLOC", "debug", 1);
+  ToolRegistry registry({.python = python.string()});
+  registry.register_blueprint({.name = "a"});
+  std::string seen;
+  try {
+    registry.register_tool(text_tool("fine", "x = 1\n"));
+  } catch (const Error& error) {
+    seen = error.what();
+  }
+  ::unsetenv("PYTHONMALLOC");
+  INFO(seen);
+  CHECK(seen.find("exit code 3") != std::string::npos);
+  CHECK(seen.find("(65534, 65534, 65534) (65534, 65534, 65534) []\n[1073741824, 30]\n") !=
+        std::string::npos);
+  std::ifstream env(folder.path() / "env");
+  const std::string variables((std::istreambuf_iterator<char>(env)), {});
+  CHECK(variables.find("PATH=") != std::string::npos);
+  CHECK(variables.find("PYTHONMALLOC") == std::string::npos);
 }
 
 TEST_CASE("without Python on the machine tools are registered unchecked") {
