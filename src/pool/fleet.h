@@ -1,21 +1,14 @@
 // pool/fleet.h: the sandboxes of one blueprint and the callers that want one. Never more than its
 // capacity are alive or being made. Each sandbox is in one of these states:
 //
-//                        checkout              return
-//     spawning ---> idle ---------> leased --------------> cleaning
-//         |         |  ^               |                    ^  |  |
-//         |         |  |               |                    |  |  |
-//         |         |  +---------------|----- clean, well --|--+  |
-//         |         +------------------|----- probe --------+     |
-//         |         |                  |                          |
-//      failed    too old, surplus,   last use, unusable        not clean, not well
-//         |      place is needed       |                          |
-//         |         |                  v                          |
-//         |         +-------------> retiring <--------------------+
-//         |                            |
-//         |                            | all its processes have exited
-//         v                            v
-//         ------- its place is free ----
+//   spawning --ready--> idle --checkout--> leased --return--> cleaning --clean--> idle
+//      |                idle --probe------------------------> cleaning --well---> idle
+//      |
+//      |                idle ------ too old, surplus, or its place is needed --+
+//      |                leased ---- last use, or left unusable ----------------+--> retiring
+//      |                cleaning -- not clean, or not well --------------------+       |
+//      |                                                                               |
+//      +--failed-----------------------> its place is free <---all processes exited----+
 //
 // A sandbox that exits by itself is retired at once if it is idle, and when its lease or its
 // cleaning ends otherwise. A fleet itself is open, then refuses callers, then is closed.

@@ -32,13 +32,13 @@ std::optional<MemoryBudget::Share> MemoryBudget::try_take(Ticket ticket, std::ui
   const bool was_waiting = waiting_.erase(ticket) > 0;
   taken_ += bytes;
   Share share(shared_from_this(), bytes);
-  // Somebody else is the first now, and there may be enough for him, too.
+  // Another request is the first now, and there may be enough for it, too.
   if (was_waiting && !waiting_.empty() && on_freed_) on_freed_();
   return share;
 }
 
 void MemoryBudget::withdraw(Ticket ticket) {
-  // Somebody else may be the first now.
+  // Another request may be the first now.
   if (waiting_.erase(ticket) > 0 && on_freed_) on_freed_();
 }
 

@@ -1,6 +1,5 @@
-// pool/memory_budget.h: how much of the machine's memory sandboxes may be promised. What is
-// promised is a limit, not what they use: no load can then push the machine into its out-of-memory
-// killer.
+// pool/memory_budget.h: how much of the machine's memory sandboxes may be promised. A promise is a
+// limit, not what a sandbox uses. So no load can push the machine into its out-of-memory killer.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +28,11 @@ class MemoryBudget : public std::enable_shared_from_this<MemoryBudget> {
 
   explicit MemoryBudget(std::uint64_t bytes) : total_(bytes) {}
 
-  // Those who ask first are served first, however much they want: who asks for little does not
-  // overtake one who waits for much.
+  // First come, first served, however much is wanted: a small request does not overtake a large one
+  // that waits.
   using Ticket = std::uint64_t;
   Ticket next_ticket() { return ++last_ticket_; }
-  // Nothing if it has to wait; then it stands in line until it succeeds or withdraws.
+  // Nothing if the request has to wait. It then stands in line until it succeeds or is withdrawn.
   std::optional<Share> try_take(Ticket ticket, std::uint64_t bytes);
   void withdraw(Ticket ticket);
 

@@ -78,7 +78,7 @@ class Model {
     for (const auto& pending : pending_) {
       if (!pending->done) ++waiting;
       if (!pending->lease) continue;
-      // Each has its own, and who came before him was served before him.
+      // Each has its own sandbox, and callers that came earlier were served earlier.
       REQUIRE(ids.insert(pending->lease->sandbox_id()).second);
       REQUIRE(waiting == 0);
       const Owner& owner = pending->lease->binding().owner;
@@ -87,7 +87,7 @@ class Model {
     }
     REQUIRE(stats.leased == ids.size());
     REQUIRE(stats.waiting == waiting);
-    // Nobody waits for nothing: something is on its way, or there is no room.
+    // No caller waits in vain: something is on its way, or there is no room.
     const bool has_room = stats.live + stats.spawning < capacity;
     const bool has_memory = fixture_.pool->stats().memory_taken_bytes + (256U << 20) <=
                             fixture_.pool->stats().memory_total_bytes;

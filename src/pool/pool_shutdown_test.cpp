@@ -52,7 +52,7 @@ TEST_CASE("shutdown waits for leases as long as it was told to, and no longer") 
   CHECK(fixture.backend.alive.empty());
 }
 
-TEST_CASE("P37: after shutdown nobody gets a sandbox, and who waited is told") {
+TEST_CASE("P37: after shutdown no caller gets a sandbox, and those that wait are told") {
   PoolFixture fixture(0);
   fixture.startup();
   const Lease one = fixture.checkout();

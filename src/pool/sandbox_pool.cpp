@@ -92,7 +92,7 @@ void SandboxPool::reserve_memory_for(const std::vector<std::string>& names) {
     auto share = budget_->try_take(ticket, idle * options_.idle_memory_bytes);
     const bool fits = share.has_value();
     if (fits) idle_memory_.push_back(*std::move(share));
-    if (!fits) budget_->withdraw(ticket);  // nobody waits for it
+    if (!fits) budget_->withdraw(ticket);  // no caller waits for it
     if (fits && budget_->total_bytes() - budget_->taken_bytes() >= largest) continue;
     problems.push_back(
         {blueprint::member_of("blueprint", name) + ".pool_size",
@@ -173,7 +173,7 @@ Task<> SandboxPool::shutdown(std::chrono::milliseconds drain) {
     try {
       co_await within(drain, wait_for_leases(fleets));
     } catch (const DeadlineExceeded&) {
-      log::info("leases that are out are ended now", {});
+      log::info("leases were not returned in time and are ended", {});
     }
   }
   // What is being started notices, and ends itself.

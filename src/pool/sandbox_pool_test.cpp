@@ -1,4 +1,5 @@
-// Who gets what, when: on sandboxes in memory. tests/integration/pool has the same with real ones.
+// Which caller gets which sandbox, and when. The sandboxes are in memory; tests/integration/pool
+// has the same tests with real ones.
 #include "pool/pool_fixture.h"
 
 #include <set>
@@ -261,7 +262,7 @@ TEST_CASE("P32: a sandbox that is not ready in time takes no place either") {
   const Lease lease = fixture.checkout();
 }
 
-TEST_CASE("when spawning keeps failing nobody waits for it, and it recovers by itself") {
+TEST_CASE("when spawns keep failing no caller waits for one, and the pool recovers by itself") {
   PoolFixture fixture(1);
   fixture.startup();
   std::optional<Lease> lease = fixture.checkout();
@@ -317,7 +318,7 @@ TEST_CASE("P34: a sandbox that ended in a lease is not used again, and is replac
     id = lease.sandbox_id();
     fixture.fake(lease).end();
     fixture.settle();
-    CHECK(lease.sandbox_id() == id);  // who has it may still look at it
+    CHECK(lease.sandbox_id() == id);  // a lease may still look at it
   }
   fixture.settle();
   CHECK(fixture.stats().idle == 1);
@@ -375,14 +376,14 @@ TEST_CASE("a sandbox that is too old is replaced, idle or leased") {
   std::optional<Lease> lease = fixture.checkout();
   const std::string second = lease->sandbox_id();
   fixture.advance(defaults.max_age + 1min);
-  CHECK(fixture.backend.find(second) != nullptr);  // nobody takes it from who has it
+  CHECK(fixture.backend.find(second) != nullptr);  // it is not taken from its lease
   lease.reset();
   fixture.settle();
   CHECK(fixture.backend.find(second) == nullptr);
   CHECK(fixture.retired(Retirement::aged) == 2);
 }
 
-TEST_CASE("who waits too long is told what there is none of") {
+TEST_CASE("a caller that waits too long is told what there is none of") {
   PoolFixture fixture(0);
   fixture.startup();
   const Lease one = fixture.checkout();
@@ -397,7 +398,7 @@ TEST_CASE("who waits too long is told what there is none of") {
   CHECK(fixture.stats().refused == 1);
 }
 
-TEST_CASE("who stops waiting is in nobody's way, and what was made for him goes to the next") {
+TEST_CASE("a caller that stops waiting is in no other's way, and its sandbox goes to the next") {
   PoolFixture fixture(0);
   fixture.startup();
   fixture.backend.holds_spawns = true;
@@ -430,7 +431,7 @@ TEST_CASE("a place is free only when the processes have ended") {
   CHECK(fixture.backend.most_alive == 1);
 }
 
-TEST_CASE("memory that was promised is not promised again, and who wants much is not overtaken") {
+TEST_CASE("memory is not promised twice, and a caller that wants much is not overtaken") {
   PoolOptions options = small_options();
   options.memory_budget_bytes = std::uint64_t{600} << 20;
   options.fleet.max_overflow = 10;
@@ -455,7 +456,7 @@ TEST_CASE("memory that was promised is not promised again, and who wants much is
   CHECK(fixture.pool->stats().memory_taken_bytes == (8 << 20));  // what is idle
 }
 
-TEST_CASE("who waits for memory and gives up lets the next have it") {
+TEST_CASE("a caller that waits for memory and gives up lets the next have it") {
   PoolOptions options = small_options();
   options.memory_budget_bytes = std::uint64_t{400} << 20;
   options.fleet.max_overflow = 10;
@@ -481,7 +482,7 @@ TEST_CASE("a pool whose idle sandboxes leave no memory to use one does not start
   CHECK(fixture.pool->stats().memory_taken_bytes == 0);
 }
 
-TEST_CASE("a startup for which the memory does not suffice is in nobody's way") {
+TEST_CASE("a startup for which the memory does not suffice reserves none") {
   PoolOptions options = small_options();
   options.memory_budget_bytes = std::uint64_t{600} << 20;
   PoolFixture fixture(1, options);
@@ -494,7 +495,7 @@ TEST_CASE("a startup for which the memory does not suffice is in nobody's way") 
   const Lease lease = fixture.checkout();
 }
 
-TEST_CASE("memory that comes free for several is given to all whom it suffices, in every fleet") {
+TEST_CASE("memory that comes free is given to all callers that it suffices for, in every fleet") {
   PoolOptions options = small_options();
   options.memory_budget_bytes = std::uint64_t{520} << 20;
   PoolFixture fixture(1, options, {"default", "other"});
@@ -590,7 +591,7 @@ TEST_CASE("a fleet that failed in the middle of its work goes on with it") {
   const auto gives_up = fixture.begin_checkout();
   gives_up->cancel.emit(asio::cancellation_type::terminal);
   fixture.settle();
-  fixture.backend.immortal = 1;  // the one that was made for him
+  fixture.backend.immortal = 1;  // the sandbox that was made for it
   fixture.backend.permit(2);
   fixture.settle();
   CHECK(fixture.backend.immortal == 0);

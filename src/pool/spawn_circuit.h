@@ -1,5 +1,5 @@
-// pool/spawn_circuit.h: whether it makes sense to try another spawn after some have failed. A
-// decision on times alone.
+// pool/spawn_circuit.h: whether to try another spawn after some have failed. Decides on times
+// alone.
 #pragma once
 
 #include "async/clock.h"
@@ -23,9 +23,9 @@ class SpawnCircuit {
   void failed(Clock::Time now);
   void succeeded() { failures_ = 0; }
 
-  // Spawning keeps failing: nobody should wait for it.
+  // Spawns keep failing: no caller should wait for one.
   bool is_open() const { return failures_ >= options_.opens_after; }
-  // When the next may be tried by whoever is in no hurry, or by anybody when it is open.
+  // When the next spawn ahead of demand may be tried, or any spawn while it is open.
   Clock::Time next_try() const { return next_try_; }
   bool may_try(Clock::Time now) const { return failures_ == 0 || now >= next_try_; }
   std::size_t failures() const { return failures_; }

@@ -98,7 +98,7 @@ TEST_CASE("P15 P16: fifty leases of one sandbox, then another") {
   CHECK(retired(pool, Retirement::used_up) == 1);
 }
 
-TEST_CASE("P15: by default every lease of the native backend has a sandbox nobody used") {
+TEST_CASE("P15: by default every lease of the native backend has an unused sandbox") {
   pool::PoolOptions options;
   NativePool pool({pool_config("default", 2)}, options);
   pool.startup();
@@ -179,7 +179,7 @@ TEST_CASE("P44: a sandbox that does not come clean in time is replaced") {
   CHECK(retired(pool, Retirement::reset_failed) == 1);
 }
 
-TEST_CASE("P36 P37: shutdown ends the idle, the leased and the half made, and nobody waits on") {
+TEST_CASE("P36 P37: shutdown ends idle, leased and half made sandboxes, and no caller waits on") {
   std::size_t before = 0;
   native_host();
   const auto processes = [] {
@@ -212,7 +212,7 @@ TEST_CASE("P36 P37: shutdown ends the idle, the leased and the half made, and no
     CHECK_THROWS_AS(pool.checkout(), pool::PoolClosed);
     pool.run(pool.pool->shutdown());
     pool.pool.reset();
-    CHECK(kept->sandbox_id().size() == 32);  // who kept his lease holds nothing that could hurt
+    CHECK(kept->sandbox_id().size() == 32);  // a lease that was kept holds nothing harmful
     kept.reset();
     all.clear();
   }
@@ -221,7 +221,7 @@ TEST_CASE("P36 P37: shutdown ends the idle, the leased and the half made, and no
 
 TEST_CASE(
     "a sandbox that is well passes its probe, and one that was moved out of its cgroup does not") {
-  if (::geteuid() != 0) return;  // nobody else could move it
+  if (::geteuid() != 0) return;  // only root can move it
   NativePool pool({pool_config("default", 1)});
   pool.startup();
   Lease lease = pool.checkout();

@@ -33,7 +33,7 @@ constexpr std::size_t growth_allowed_kilobytes = std::size_t{8} << 10;
 #endif
 
 // What ends after its time limit has timed out, whatever ended it, and a loaded machine can be slow
-// to fill a sandbox's memory: only who is to meet that limit gets a short one.
+// to fill a sandbox's memory: only a script that is to meet that limit gets a short one.
 struct Kind {
   const char* script;
   Verdict verdict;
