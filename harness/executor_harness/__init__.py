@@ -29,9 +29,10 @@ Standard library only, Python 3.8 and newer, also under `python -I -S`. The lowe
   payload           events as JSON
   channel           stdout, stderr and the emit pipe
 
-What a script sees: tool_result, emit, display, async_tools, import_hooks, surroundings. How a
-script runs: run_pipe, compiling, script_runner, script_errors, wind_down. How a worker starts:
-loading, shared_memory, search_paths, rehearsal, numpy_seed, worker, memory_holder.
+What a script sees: tool_result, emit, step_threads, display, async_tools, import_hooks,
+surroundings. How a script runs: run_pipe, compiling, script_runner, script_errors, wind_down. How a
+worker starts: loading, shared_memory, search_paths, rehearsal, numpy_seed, worker, memory_holder.
+program.py puts it all together.
 """
 
 HARNESS_VERSION = "1"  # registry/harness_version.h says when it changes
