@@ -1,5 +1,6 @@
-// What a sandbox has of its own in the file system: three empty directories in memory, and /proc.
-#include "isolate/steps.h"
+#include "isolate/mounts.h"
+
+#include "isolate/failure.h"
 
 #include <sys/mount.h>
 
@@ -27,7 +28,7 @@ bool mount_scratch_directory(const Scratch& scratch, const HearthSandboxSpec& sp
   return ::mount("tmpfs", scratch.path, "tmpfs", MS_NOSUID | MS_NODEV, options) == 0;
 }
 
-// Some of these exist only with certain hardware or kernel options.
+// Some of these paths exist only with certain hardware or kernel options.
 bool is_missing() { return errno == ENOENT; }
 
 bool hide(const char* path) {

@@ -1,9 +1,6 @@
-// The sandbox's own network: a loopback interface and nothing else. The kernel needs a millisecond
-// to make a network namespace and several to forget it, so that of a sandbox which never used it
-// goes to another. It is taken only if its counters, which no process in a sandbox can set back,
-// are those of a new one: then no packet was ever sent in it, and there is nothing that could have
-// stayed.
-#include "isolate/steps.h"
+#include "isolate/network.h"
+
+#include "isolate/failure.h"
 
 #include <fcntl.h>
 #include <net/if.h>
@@ -18,9 +15,9 @@
 namespace hearth::isolate {
 namespace {
 
-// Packets and errors of every protocol, of the interface, and what a process without rights can
-// leave for later without sending any: labels of flows, and sockets on their way to nowhere inside
-// each other, which live until the kernel looks for such.
+// Packets and errors of every protocol and of the interface. Also what an unprivileged process can
+// leave without sending a packet: flow labels, and sockets in flight inside each other, which live
+// until the kernel collects them.
 const char sockets[] = "/proc/self/net/sockstat";
 const char* const counters[] = {"/proc/self/net/snmp",          "/proc/self/net/snmp6",
                                 "/proc/self/net/netstat",       "/proc/self/net/dev",
@@ -28,7 +25,7 @@ const char* const counters[] = {"/proc/self/net/snmp",          "/proc/self/net/
 
 constexpr std::size_t max_bytes = 16384;
 char untouched[max_bytes];
-std::size_t untouched_size = 0;  // 0: not known, so none is ever taken for untouched
+std::size_t untouched_size = 0;  // 0: not known, so no namespace is reused
 
 std::size_t first_line_end(const char* text, std::size_t begin, std::size_t end) {
   const void* newline = std::memchr(text + begin, '\n', end - begin);
@@ -36,8 +33,8 @@ std::size_t first_line_end(const char* text, std::size_t begin, std::size_t end)
                             : static_cast<std::size_t>(static_cast<const char*>(newline) - text);
 }
 
-// All counters of the network this process is in, one after the other; 0 if they do not fit or
-// cannot be read. A kernel without IPv6 lacks some.
+// Writes all counters of this process's network namespace, one file after the other. 0 if they do
+// not fit or cannot be read. A kernel without IPv6 lacks some.
 std::size_t read_counters(char* text) {
   std::size_t size = 0;
   for (const char* path : counters) {
@@ -50,7 +47,7 @@ std::size_t read_counters(char* text) {
       size += static_cast<std::size_t>(count);
     ::close(file);
     if (count < 0 || size == max_bytes) return 0;
-    // Its first line is about this namespace; the others are about the whole machine, too.
+    // Its first line is about this namespace; the others are about the whole machine.
     if (path == sockets) size = first_line_end(text, begin, size);
   }
   return size;

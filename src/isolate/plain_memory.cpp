@@ -9,7 +9,7 @@
 namespace hearth::isolate {
 namespace {
 
-// Of a file that may be longer than there is room for.
+// Lines of a file that may be larger than the buffer.
 class Lines {
  public:
   explicit Lines(const char* path) : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
@@ -17,7 +17,7 @@ class Lines {
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
 
-  // Null at the end. Of what is longer than the buffer, nothing is told.
+  // Null at the end of the file, and at a line that is longer than the buffer.
   char* next() {
     while (true) {
       if (auto* newline = static_cast<char*>(std::memchr(text_ + at_, '\n', size_ - at_))) {
@@ -56,7 +56,7 @@ bool is_plain_memory(char* line, PlainMemory& region) {
   return *name == 0 || std::strcmp(name, "[heap]") == 0;
 }
 
-// What somebody has asked the kernel to treat in another way stays where it is.
+// Memory that the kernel was advised to treat specially stays where it is.
 bool are_usual(const char* flags) {
   constexpr char usual[] = " rd wr mr mw me ac sd hg ";
   for (; std::strlen(flags) >= 3; flags += 3) {
@@ -68,7 +68,11 @@ bool are_usual(const char* flags) {
 
 }  // namespace
 
-std::size_t find_plain_memory(PlainMemory* found, std::size_t most) {
+std::size_t find_plain_memory(PlainMemory* found, std::size_t capacity) {
+  return find_plain_memory_in("/proc/self/smaps", found, capacity);
+}
+
+std::size_t find_plain_memory_in(const char* smaps, PlainMemory* found, std::size_t capacity) {
   const auto value = [](const char* line, const char* name, std::size_t& into) {
     const std::size_t length = std::strlen(name);
     if (std::strncmp(line, name, length) == 0)
@@ -76,7 +80,7 @@ std::size_t find_plain_memory(PlainMemory* found, std::size_t most) {
   };
   constexpr Address least = 512 << 10;
   constexpr char flags[] = "VmFlags:";
-  Lines lines("/proc/self/smaps");
+  Lines lines(smaps);
   std::size_t count = 0;
   PlainMemory region{};
   bool is_plain = false;
@@ -88,7 +92,7 @@ std::size_t find_plain_memory(PlainMemory* found, std::size_t most) {
     value(line, "ProtectionKey:", key);
     has_key = has_key || key != 0;
     if (std::strncmp(line, flags, sizeof flags - 1) == 0) {
-      if (is_plain && count < most && !has_key && region.size() >= least &&
+      if (is_plain && count < capacity && !has_key && region.size() >= least &&
           are_usual(line + sizeof flags - 1))
         found[count++] = region;
       is_plain = false;

@@ -1,4 +1,4 @@
-// isolate/plain_memory.h: what a process keeps in memory of its own, as the kernel tells it.
+// isolate/plain_memory.h: finds the private memory of this process in /proc/self/smaps.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace hearth::isolate {
 
 using Address = std::uintptr_t;
 
-// Private, of no file, can be read and written, and nobody has asked for anything special.
+// Private, without a file, readable and writable, and without any special advice to the kernel.
 struct PlainMemory {
   Address begin;
   Address end;
@@ -18,7 +18,9 @@ struct PlainMemory {
   std::size_t size() const { return end - begin; }
 };
 
-// How many there are, but for small ones and the stack; at most so many are told.
-std::size_t find_plain_memory(PlainMemory* found, std::size_t most);
+// Writes at most `capacity` regions and returns their number. Leaves out small ones and the stack.
+std::size_t find_plain_memory(PlainMemory* found, std::size_t capacity);
+// The same for another file of this format.
+std::size_t find_plain_memory_in(const char* smaps, PlainMemory* found, std::size_t capacity);
 
 }  // namespace hearth::isolate

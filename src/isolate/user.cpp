@@ -1,9 +1,8 @@
-// Who the sandbox's processes are: nobody, without rights, for good.
-#include "isolate/steps.h"
+#include "isolate/user.h"
+
+#include "isolate/failure.h"
 
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -11,14 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 namespace hearth::isolate {
 namespace {
 
-// What a script sees itself as.
+// The user that a script sees.
 constexpr unsigned inside_id = 1000;
 
 bool write_to(const char* path, const char* text) {
@@ -36,7 +34,7 @@ bool write_map(const char* path, unsigned outside) {
   return write_to(path, map);
 }
 
-// Not by libc's functions, which would change the user of all threads it knows: the zygote's.
+// Not by libc's functions: they would change the user of all threads they know, the zygote's.
 bool change_user(const HearthSandboxSpec& spec) {
   return ::syscall(SYS_setgroups, 0, nullptr) == 0 &&
          ::syscall(SYS_setresgid, spec.gid, spec.gid, spec.gid) == 0 &&
@@ -48,8 +46,8 @@ struct UserNamespace {
   int fd;
 };
 
-// The first process of the new namespace, who names its user and leaves a descriptor of it.
-int name_user(void* argument) {
+// Runs in the first process of the new namespace. Maps its user and opens a descriptor of it.
+int map_user(void* argument) {
   auto* made = static_cast<UserNamespace*>(argument);
   if (write_to("/proc/self/setgroups", "deny") &&
       write_map("/proc/self/uid_map", made->spec->uid) &&
@@ -58,12 +56,12 @@ int name_user(void* argument) {
   return 0;
 }
 
-// Whoever shares memory, as this process does with the zygote, cannot leave its user namespace for
-// a new one; but it can enter one that somebody made.
+// A process that shares memory, as this one does with the zygote, cannot unshare its user
+// namespace. But it can enter one that another process has created.
 int make_user_namespace(const HearthSandboxSpec& spec) {
   alignas(16) static char stack[16384];
   UserNamespace made{&spec, -1};
-  const int maker = ::clone(name_user, stack + sizeof stack,
+  const int maker = ::clone(map_user, stack + sizeof stack,
                             CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_NEWUSER | SIGCHLD, &made);
   if (maker < 0 || ::waitpid(maker, nullptr, 0) != maker) return -1;
   return made.fd;
@@ -71,42 +69,26 @@ int make_user_namespace(const HearthSandboxSpec& spec) {
 
 }  // namespace
 
-// A user namespace that owns nothing: the other namespaces belong to the zygote's, so whoever gains
-// rights in this one has gained them over no mount, no network and no process.
+// The user namespace owns nothing: the other namespaces belong to the zygote's. So capabilities in
+// it give no right over any mount, network or process.
 bool become_sandbox_user(const HearthSandboxSpec& spec) {
-  // A change of user makes a process unreadable to itself, and the maps are files of /proc.
+  // A change of user makes a process undumpable, and then it cannot write its maps in /proc.
   if ((spec.uid != 0 && !change_user(spec)) || ::prctl(PR_SET_DUMPABLE, 1) != 0)
     return fail("become the sandbox's user");
   const int made = make_user_namespace(spec);
   const bool entered = made >= 0 && ::setns(made, CLONE_NEWUSER) == 0 && ::close(made) == 0;
-  // From here on no equal can trace or read it, nor the zygote, whose memory this is; so the
-  // harness is safe before it has run at all.
-  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return fail("become unreadable");
+  // From here on no process of the same user can trace it or read its memory, which is the
+  // zygote's. So the harness is safe before its first instruction.
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return fail("forbid tracing");
   return entered || fail("create the sandbox's user namespace");
 }
 
-// The user owns the namespace, as the one who made it had the same number.
+// The user owns the namespace, because the process that created it had the same uid.
 bool join_sandbox_user(const HearthSandboxSpec& spec) {
   const bool entered = (spec.uid == 0 || change_user(spec)) &&
                        ::setns(spec.joined, CLONE_NEWUSER) == 0 && ::close(spec.joined) == 0;
   if (!entered) return fail("become the sandbox's user");
-  return ::prctl(PR_SET_DUMPABLE, 0) == 0 || fail("become unreadable");
-}
-
-bool drop_capabilities() {
-  int known = 0;
-  while (::prctl(PR_CAPBSET_DROP, known, 0, 0, 0) == 0) ++known;
-  if (known == 0 || errno != EINVAL) return fail("empty the bounding set");
-  constexpr unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-                                 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
-                                 SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-  if (::prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) != 0) return fail("lock the secure bits");
-  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
-    return fail("clear the ambient capabilities");
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  const __user_cap_data_struct none[2] = {};
-  if (::syscall(SYS_capset, &header, none) != 0) return fail("drop the capabilities");
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 || fail("forbid new privileges");
+  return ::prctl(PR_SET_DUMPABLE, 0) == 0 || fail("forbid tracing");
 }
 
 }  // namespace hearth::isolate

@@ -1,11 +1,9 @@
-// Landlock and seccomp: what the sandbox's processes may still ask of the kernel.
-#include "isolate/steps.h"
+#include "isolate/landlock.h"
+
+#include "isolate/failure.h"
 
 #include <fcntl.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -73,14 +71,14 @@ bool add_rules(int ruleset, const HearthSandboxSpec& spec, Rights known) {
 
 }  // namespace
 
-// Nothing but the scratch directories can be written to as it is; this holds even if a mount were
-// not what it should be. Reading is not limited: all that can be seen is there to be read. There is
-// no rule for /proc, where a process could make itself the last one to be killed when the machine
-// runs out of memory. Links like /dev/stdout lead to a pipe or a file, whose own rule counts.
+// Mounts already make everything but the scratch directories read-only. This holds even if a mount
+// is wrong. Reading is not limited: all that is visible may be read. There is no rule for /proc,
+// where a process could lower its out-of-memory score. Links like /dev/stdout lead to a pipe or a
+// file, and the rule of that file counts.
 bool restrict_files(const HearthSandboxSpec& spec) {
   if (spec.use_landlock == 0) return true;
   const int version = landlock_version();
-  // Version 1 forbids every rename between directories.
+  // Version 1 forbids all renames between directories.
   if (version < 2) return fail("use Landlock");
   const Rights known = known_rights(version);
   const RulesetAttributes attributes{known, 0, scope_abstract_sockets};
@@ -94,11 +92,9 @@ bool restrict_files(const HearthSandboxSpec& spec) {
   return restricted || fail("apply the Landlock ruleset");
 }
 
-// A worker's processes can stop or end each other, but neither init nor another worker. Beside the
-// pid namespace, which hides all processes but the sandbox's.
 bool restrict_signals(const HearthSandboxSpec& spec) {
   if (spec.use_landlock == 0 || landlock_version() < first_with_scopes) return true;
-  // Moving files between directories is forbidden by every layer that does not allow it.
+  // Every layer that does not allow renames between directories forbids them.
   const RulesetAttributes attributes{LANDLOCK_ACCESS_FS_REFER, 0, scope_signals};
   const int ruleset =
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
@@ -107,13 +103,6 @@ bool restrict_signals(const HearthSandboxSpec& spec) {
                           ::syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
   ::close(ruleset);
   return restricted || fail("apply the Landlock ruleset for signals");
-}
-
-bool restrict_system_calls(const HearthSandboxSpec& spec) {
-  const sock_fprog program{static_cast<unsigned short>(spec.seccomp_length),
-                           static_cast<sock_filter*>(const_cast<void*>(spec.seccomp_filter))};
-  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ||
-         fail("install the seccomp filter");
 }
 
 }  // namespace hearth::isolate

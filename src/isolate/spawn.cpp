@@ -1,7 +1,15 @@
-// What becomes of the processes that a zygote forks.
-#include "isolate/isolate.h"
+#include "isolate/spawn.h"
 
-#include "isolate/steps.h"
+#include "isolate/capabilities.h"
+#include "isolate/descriptors.h"
+#include "isolate/failure.h"
+#include "isolate/landlock.h"
+#include "isolate/mounts.h"
+#include "isolate/namespaces.h"
+#include "isolate/network.h"
+#include "isolate/resource_limits.h"
+#include "isolate/seccomp_filter.h"
+#include "isolate/user.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -10,15 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <initializer_list>
 
 namespace hearth::isolate {
 namespace {
-
-const char* failed_step = "";
 
 struct Pipe {
   int read;
@@ -45,7 +48,7 @@ bool connect_processes(Connections& pipes) {
          open_pipe(pipes.run);
 }
 
-// What the zygote has on its own three is not for sandboxes to write to.
+// Sandboxes must not write to the zygote's standard streams.
 bool detach_from_zygote() {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) return fail("open /dev/null");
@@ -57,8 +60,8 @@ bool detach_from_zygote() {
   return true;
 }
 
-// The limits come first: from then on, whatever happens is paid for by the sandbox. The rights go
-// last, and the processes of the sandbox are forked when none is left.
+// The checklist of isolation. Limits come first: from then on, all cost is charged to the sandbox.
+// Rights are dropped last, and the processes of the sandbox are forked when none is left.
 bool isolate(const HearthSandboxSpec& spec) {
   return detach_from_zygote() && join_cgroups(spec) && enter_network(spec) &&
          close_all_but({spec.stream, spec.control}) && enter_namespaces() && mount_scratch(spec) &&
@@ -66,7 +69,7 @@ bool isolate(const HearthSandboxSpec& spec) {
          restrict_files(spec) && restrict_system_calls(spec);
 }
 
-// The same for a process that comes later, into what is there.
+// The same for a later process, which joins an existing sandbox.
 bool join(const HearthSandboxSpec& spec) {
   const std::int32_t* const ends = spec.worker_fds;
   return detach_from_zygote() && join_cgroups(spec) && join_namespaces(spec) &&
@@ -75,11 +78,11 @@ bool join(const HearthSandboxSpec& spec) {
          restrict_files(spec) && restrict_system_calls(spec);
 }
 
-// The host knows this process and no other by a handle. Whatever it forks is like it.
+// The host holds a pidfd of this process only. All that it forks is confined in the same way.
 bool pass_gate(int gate) {
   char byte = 0;
   return (::write(gate, &byte, 1) == 1 && ::read(gate, &byte, 1) == 1 && ::close(gate) == 0) ||
-         fail("get the host's leave");
+         fail("wait for the host's check");
 }
 
 bool become_init(const HearthSandboxSpec& spec, const Connections& pipes) {
@@ -101,30 +104,16 @@ bool become_init(const HearthSandboxSpec& spec, const Connections& pipes) {
   return fail("execute hearth-init");
 }
 
-// Says what could not be done, to the host or to init.
-[[noreturn]] void give_up(int fd, const char* format) {
-  char line[256];
-  const int size = std::snprintf(line, sizeof line, format, failed_step, std::strerror(errno));
-  // Nobody is there to be told if this fails, too.
-  if (::write(fd, line, static_cast<std::size_t>(size)) < 0) ::_exit(2);
-  ::_exit(1);
-}
-
-[[noreturn]] void give_up_sandbox(int stream) {
-  give_up(stream, R"({"type":"error","name":"SandboxFailed","message":"%s: %s","traceback":""})"
-                  "\n");
-}
-
 void become_worker(const HearthSandboxSpec& spec, const NewWorker& worker) {
   if (!limit_files(worker_files, worker_files) || !restrict_signals(spec))
-    give_up_worker(worker.fds[2]);
+    exit_worker(worker.fds[2]);
 }
 
 // Returns in the worker.
 void become_sandbox(const HearthSandboxSpec& spec, NewWorker& worker) {
   Connections pipes{};
-  if (!isolate(spec) || !connect_processes(pipes)) give_up_sandbox(spec.stream);
-  // Not clone: fork runs the handlers by which NumPy and others prepare for it.
+  if (!isolate(spec) || !connect_processes(pipes)) exit_sandbox(spec.stream);
+  // Not clone: fork runs the handlers that NumPy and other libraries have registered.
   const int pid = ::fork();
   if (pid == 0) {
     worker = {{pipes.out.write, pipes.err.write, pipes.emit.write, pipes.run.read}, 0};
@@ -132,40 +121,31 @@ void become_sandbox(const HearthSandboxSpec& spec, NewWorker& worker) {
   }
   if (pid < 0) fail("fork the sandbox's worker");
   if (pid > 0) become_init(spec, pipes);
-  give_up_sandbox(spec.stream);
+  exit_sandbox(spec.stream);
 }
 
-// Returns in the worker. The process between ends, so that the worker becomes a child of init.
+// Returns in the worker. The process in between exits, so that the worker becomes a child of init.
 void become_later_worker(const HearthSandboxSpec& spec, NewWorker& worker) {
   const std::int32_t* const ends = spec.worker_fds;
-  if (!join(spec) || !pass_gate(spec.gate)) give_up_worker(ends[2]);
-  const int between = ::getpid();
+  if (!join(spec) || !pass_gate(spec.gate)) exit_worker(ends[2]);
+  const int in_between = ::getpid();
   const int pid = ::fork();
   if (pid == 0) {
-    worker = {{ends[0], ends[1], ends[2], ends[3]}, between};
+    worker = {{ends[0], ends[1], ends[2], ends[3]}, in_between};
     return become_worker(spec, worker);
   }
   if (pid > 0) ::_exit(0);
   fail("fork a worker");
-  give_up_worker(ends[2]);
+  exit_worker(ends[2]);
 }
 
 }  // namespace
 
-bool fail(const char* step) {
-  failed_step = step;
-  return false;
-}
-
-void give_up_worker(int emit) {
-  give_up(emit, R"(0 0 {"type":"prepare_failed","message":"%s: %s"})"
-                "\n");
-}
-
 [[gnu::noinline]] int spawn_sandbox(const HearthSandboxSpec& spec, NewWorker& worker) {
   if (::setns(spec.own_pid_namespace, CLONE_NEWPID) != 0 || ::unshare(CLONE_NEWPID) != 0) return -1;
-  // What becomes init needs no copy of Python's memory, which is most of what a fork costs. It uses
-  // the zygote's, which waits meanwhile, and changes nothing in it that matters.
+  // The process that becomes init needs no copy of Python's page tables, which is most of the cost
+  // of a fork. It uses the zygote's memory while the zygote waits, and changes nothing that
+  // matters.
   const int pid = ::vfork();  // NOLINT: see above
   if (pid == 0) become_sandbox(spec, worker);
   return pid;
@@ -173,7 +153,7 @@ void give_up_worker(int emit) {
 
 int spawn_later_worker(const HearthSandboxSpec& spec, NewWorker& worker) {
   if (::setns(spec.joined, CLONE_NEWPID) != 0) return -1;
-  // Not vfork: a process of the sandbox may stop this one, and the zygote would wait for it.
+  // Not vfork: a process of the sandbox may stop this one, and the zygote would hang.
   const int pid = ::fork();
   if (pid == 0) become_later_worker(spec, worker);
   return pid;
