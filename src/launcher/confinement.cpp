@@ -23,15 +23,15 @@ namespace hearth::launcher {
 namespace {
 
 constexpr std::array zygote_capabilities = {
-    CAP_KILL,        // a sandbox that cannot be handed over
-    CAP_SETGID,      // the sandbox's user
+    CAP_KILL,        // to kill a sandbox that cannot be handed over
+    CAP_SETGID,      // to become the sandbox's user
     CAP_SETUID,      //
-    CAP_SETPCAP,     // its empty bounding set
-    CAP_NET_ADMIN,   // its loopback interface
-    CAP_SYS_ADMIN,   // its namespaces and mounts
-    CAP_SYS_CHROOT,  // setns into its mounts,
-    CAP_SYS_PTRACE,  // by a pidfd
-    CAP_SETFCAP,     // a user namespace whose user is this one's root, if there is no other
+    CAP_SETPCAP,     // to empty its bounding set
+    CAP_NET_ADMIN,   // to raise its loopback interface
+    CAP_SYS_ADMIN,   // to create its namespaces and mounts
+    CAP_SYS_CHROOT,  // to enter its mounts by setns,
+    CAP_SYS_PTRACE,  // with a pidfd
+    CAP_SETFCAP,     // to map this namespace's root, if it has no other user
 };
 
 constexpr std::uint64_t megabyte = 1 << 20;
@@ -47,7 +47,7 @@ void write_to(const char* path, const std::string& text) {
     throw OsError(std::string("write ") + path);
 }
 
-// Never more than there may be already.
+// Never raises a limit.
 void limit(__rlimit_resource_t resource, rlim_t most) {
   rlimit value{};
   check(::getrlimit(resource, &value), "read a resource limit");
@@ -66,7 +66,7 @@ void set_limits(const Confinement& confinement) {
   if (confinement.memory_mb != 0) limit(RLIMIT_AS, confinement.memory_mb * megabyte);
   if (confinement.processes != 0) limit(RLIMIT_NPROC, confinement.processes);
   if (confinement.file_mb != 0) limit(RLIMIT_FSIZE, confinement.file_mb * megabyte);
-  // When the machine runs out of memory, this is among the first to go.
+  // When the machine runs out of memory, this is killed among the first.
   write_to("/proc/self/oom_score_adj", "500");
 }
 
@@ -83,7 +83,7 @@ void become_user(std::uint32_t user) {
   check(::setresuid(user, user, user), "become the command's user");
 }
 
-// Before the user changes: afterwards nothing of this is permitted.
+// Before the user changes: afterwards none of this is permitted.
 void empty_bounding_set() {
   int known = 0;
   while (::prctl(PR_CAPBSET_DROP, known, 0, 0, 0) == 0) ++known;
@@ -114,7 +114,7 @@ std::string read_filter(int fd) {
   std::string filter;
   std::array<char, 4096> buffer{};
   while (file) {
-    // Not read: others may have the same file, and its position, open.
+    // Not read: other processes may share the file's position.
     const ssize_t size =
         ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(filter.size()));
     if (size < 0) throw OsError("read the seccomp filter");
@@ -131,15 +131,16 @@ void keep_zygote_capabilities() {
     const auto kept = std::find(zygote_capabilities.begin(), zygote_capabilities.end(), capability);
     if (kept != zygote_capabilities.end()) continue;
     if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) continue;
-    // The kernel knows no more of them.
+    // The kernel has no more capabilities.
     if (errno == EINVAL && capability > CAP_SYS_ADMIN) return;
     throw OsError("reduce the bounding set");
   }
 }
 
 void give_up_rights(const Confinement& confinement, bool is_alone) {
-  // A process that has changed its user cannot write its own files in /proc. No other is here yet.
-  check(::prctl(PR_SET_DUMPABLE, 1), "become readable");
+  // A process that has changed its user cannot write its own files in /proc. No other process that
+  // could trace it exists yet.
+  check(::prctl(PR_SET_DUMPABLE, 1), "become dumpable");
   set_limits(confinement);
   if (is_alone) become_user_alone(confinement.user);
   empty_bounding_set();

@@ -10,19 +10,19 @@ namespace hearth::launcher {
 
 // Joins cgroups by their `tasks` or `cgroup.procs` files, one for each tree. OsError.
 void join_cgroups(const std::vector<int>& fds);
-// The compiled filter in this file; empty without one. The descriptor is closed.
+// The compiled filter in this file, empty if `fd` is -1. Closes the descriptor.
 std::string read_filter(int fd);
 
 // Keeps the capabilities by which a zygote isolates its sandboxes and removes all others from the
 // bounding set: a program executed afterwards gets none of them, root or not.
 void keep_zygote_capabilities();
 
-// In the new root, as root of the user namespace: from here on an unprivileged user without
-// capabilities, under these limits. With `is_alone`, the namespace contains no user but the caller,
-// who gets a namespace in which it has the other number.
+// In the new root, as root of the user namespace: becomes an unprivileged user without
+// capabilities, under these limits. With `is_alone`, the namespace contains only the caller, which
+// then enters another one where it has the uid of the command.
 void give_up_rights(const Confinement& confinement, bool is_alone);
 
-// For good, for every process that follows. Nothing if it is empty.
+// For good, for this process and its children. Does nothing if the filter is empty.
 void install_filter(const std::string& filter);
 
 }  // namespace hearth::launcher

@@ -39,7 +39,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
-// What a zygote inherits is named; nothing else passes, least of all a directory of the old root.
+// A zygote inherits only the named descriptors, and no directory of the old root.
 void close_all_but(std::vector<int> kept) {
   for (const int standard : {0, 1, 2}) kept.push_back(standard);
   std::sort(kept.begin(), kept.end());
@@ -64,13 +64,13 @@ void close_all_but(std::vector<int> kept) {
 
 [[noreturn]] void become_zygote(Options& options, int launcher, const std::string& filter) try {
   die_with_parent();
-  // It may have died before we asked, and in this namespace its number is 0 either way.
+  // It may have exited before that call. getppid() is 0 in this namespace in any case.
   pollfd parent{launcher, POLLIN, 0};
   if (::poll(&parent, 1, 0) != 0) std::_Exit(1);
   enter_root();
   if (options.confinement.user != 0) {
     give_up_rights(options.confinement, options.uids.count <= 1);
-    die_with_parent();  // forgotten when the user changed
+    die_with_parent();  // the kernel dropped it when the user changed
     if (::poll(&parent, 1, 0) != 0) std::_Exit(1);
   } else {
     keep_zygote_capabilities();
@@ -83,7 +83,7 @@ void close_all_but(std::vector<int> kept) {
 }
 
 int wait_for(pid_t zygote) {
-  // The descriptors are the zygote's now: its end must be seen by who holds the other ends.
+  // Only the zygote may hold them: its exit must close them for the processes at the other ends.
   ::close_range(3, ~0U, 0);
   int status = 0;
   while (::waitpid(zygote, &status, 0) < 0 && errno == EINTR) {
@@ -97,7 +97,7 @@ int launch(Options& options) {
   needed.insert(needed.end(), options.cgroup_fds.begin(), options.cgroup_fds.end());
   if (options.seccomp_fd >= 0) needed.push_back(options.seccomp_fd);
   close_all_but(std::move(needed));
-  // First: whatever follows is within its limits.
+  // First, so that everything else is within its limits.
   join_cgroups(options.cgroup_fds);
   const std::string filter = read_filter(options.seccomp_fd);
   close_all_but(options.kept_fds);
@@ -110,7 +110,8 @@ int launch(Options& options) {
   build_root(options.steps, sources);
   namespaces.enter(options.shares_network);
   die_with_parent();
-  // It may have died before we asked. (In the new pid namespace only our children are.)
+  // It may have exited before that call. Only children are in the new pid namespace, so it is
+  // visible.
   if (::getppid() != parent) return 1;
   const int self = static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0));
   if (self < 0) throw OsError("pidfd_open");
@@ -128,7 +129,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   try {
-    // It would give its rights to every user of the machine.
+    // Otherwise it would give its rights to every user of the machine.
     if (::getauxval(AT_SECURE) != 0)
       throw Error("the program has a set-user-id bit or file capabilities; it must have neither");
     Options options = parse_options(argc, argv);

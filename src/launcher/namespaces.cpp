@@ -45,8 +45,7 @@ void become_root_inside() {
     throw OsError("become the new namespace's root");
 }
 
-// A process in a new user namespace cannot set a range of users for it, so a child that stayed
-// outside does.
+// A process in a new user namespace cannot map a range of users. A child that stays outside does.
 class MapWriter {
  public:
   MapWriter(const std::string& proc, const std::string& map) {
@@ -63,7 +62,7 @@ class MapWriter {
   }
 
   void write() {
-    // A pipe that is only closed means that there is no namespace to write for.
+    // If the pipe is closed without a byte, there is no namespace to write for.
     if (::write(go_.get(), "x", 1) != 1) throw OsError("write to a pipe");
     int status = 0;
     if (::waitpid(child_, &status, 0) != child_ || status != 0)
@@ -123,12 +122,12 @@ void Namespaces::become_first_user() {
   if (way_ != Way::range_in_user_namespace) return;
   if (::setgroups(0, nullptr) != 0) throw OsError("leave all groups");
   become_root_inside();
-  // A change of user makes a process unreadable to its equals, and one of them writes our maps.
-  if (::prctl(PR_SET_DUMPABLE, 1) != 0) throw OsError("become readable");
+  // A change of user makes a process undumpable, and then its child cannot write its maps.
+  if (::prctl(PR_SET_DUMPABLE, 1) != 0) throw OsError("become dumpable");
 }
 
 void Namespaces::enter(bool shares_network) {
-  // The new root is built and the old one is still there, with its /proc.
+  // The new root is built, and the old one still exists, with its /proc.
   MapWriter maps("/old/proc", map_of(uids_));
   unshare_user_namespace();
   maps.write();

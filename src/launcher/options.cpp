@@ -14,37 +14,39 @@ const char* const usage_text =
     "usage: hearth-launcher [OPTION]... -- COMMAND [ARGUMENT]...\n"
     "\n"
     "Runs COMMAND as PID 1 of new user, pid, mount, network, IPC, UTS and cgroup namespaces, in a\n"
-    "root file system that holds what the options name and nothing else. Ends with its parent.\n"
+    "root file system that contains what the options name and nothing else. Exits with its "
+    "parent.\n"
     "\n"
-    "  --ro-bind SOURCE PATH   show SOURCE at PATH, read-only\n"
-    "  --bind SOURCE PATH      show SOURCE at PATH, writable\n"
-    "  --dir PATH              an empty directory\n"
-    "  --symlink TARGET PATH   a symbolic link\n"
-    "  --file PATH TEXT        a file with this content\n"
-    "  --dev                   /dev with null, zero, full, random and urandom\n"
-    "  --scratch PATH MB       an empty file system in memory that all users can write\n"
-    "  --uids FIRST COUNT      the users inside are these outside (needs CAP_SETUID and "
+    "  --ro-bind SOURCE PATH   mount SOURCE at PATH, read-only\n"
+    "  --bind SOURCE PATH      mount SOURCE at PATH, writable\n"
+    "  --dir PATH              make an empty directory\n"
+    "  --symlink TARGET PATH   make a symbolic link\n"
+    "  --file PATH TEXT        make a file with this content\n"
+    "  --dev                   make /dev with null, zero, full, random and urandom\n"
+    "  --scratch PATH MB       mount an empty file system in memory that all users can write\n"
+    "  --uids FIRST COUNT      map these users into the sandbox (needs CAP_SETUID and "
     "CAP_SETGID);\n"
     "                          without it, root inside is the caller outside. The machine's root\n"
     "                          is never among them\n"
-    "  --share-net             no network namespace of its own: COMMAND has the caller's network\n"
-    "  --cgroup-fd N           join the cgroup whose file `tasks` or `cgroup.procs` this is; one\n"
-    "                          for each tree\n"
-    "  --keep-fd N             COMMAND inherits this descriptor\n"
-    "  --seccomp-fd N          COMMAND runs under the filter (struct sock_filter[]) in this file\n"
-    "  --setenv NAME VALUE     the environment of COMMAND is made of these alone\n"
-    "  --keep-env              and of the launcher's own\n"
+    "  --share-net             keep the caller's network instead of a new network namespace\n"
+    "  --cgroup-fd N           join the cgroup by this descriptor of its `tasks` or "
+    "`cgroup.procs`;\n"
+    "                          once for each hierarchy\n"
+    "  --keep-fd N             let COMMAND inherit this descriptor\n"
+    "  --seccomp-fd N          run COMMAND under the filter (struct sock_filter[]) in this file\n"
+    "  --setenv NAME VALUE     set an environment variable; COMMAND gets no others\n"
+    "  --keep-env              pass on the launcher's environment variables, too\n"
     "\n"
-    "COMMAND is root of its user namespace, with the capabilities by which a zygote isolates its\n"
-    "sandboxes. With --user it has no capabilities and cannot gain any, and these are accepted:\n"
-    "  --user ID               the user and group that COMMAND sees itself as\n"
-    "  --memory-mb N           address space of each process\n"
-    "  --processes N           processes and threads of this user\n"
-    "  --file-mb N             size of a file\n"
+    "COMMAND is root of its user namespace, with the capabilities that a zygote needs to isolate "
+    "its\n"
+    "sandboxes. With --user it has no capabilities and cannot gain any, and these limits apply:\n"
+    "  --user ID               user and group of COMMAND, as seen inside\n"
+    "  --memory-mb N           limit on the address space of each process\n"
+    "  --processes N           limit on processes and threads of this user\n"
+    "  --file-mb N             limit on the size of a file\n"
     "\n"
-    "Exit code: that of COMMAND, 128 and the number of the signal that ended it, or 125 when it "
-    "could\n"
-    "not be started.\n";
+    "Exit code: that of COMMAND, 128 plus the signal that killed it, or 125 if it could not be\n"
+    "started.\n";
 
 namespace {
 
@@ -54,7 +56,7 @@ class Arguments {
 
   bool empty() const { return at_ == rest_.size(); }
   std::string take(std::string_view option) {
-    if (empty()) throw Error(std::string(option) + " lacks a value");
+    if (empty()) throw Error(std::string(option) + " needs a value");
     return rest_[at_++];
   }
   std::uint32_t take_number(std::string_view option) {
@@ -73,7 +75,7 @@ class Arguments {
 };
 
 std::string absolute(std::string_view option, std::string path) {
-  // What is inside the new root is named by us, so this catches mistakes, not attacks.
+  // Hearth itself names the paths inside, so this catches mistakes, not attacks.
   if (!path.starts_with('/') || path.find("..") != std::string::npos)
     throw Error(std::string(option) + " takes absolute paths, not \"" + path + '"');
   return path;

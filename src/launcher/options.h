@@ -1,4 +1,4 @@
-// launcher/options.h: what the launcher is to build, as a command line that a person can read.
+// launcher/options.h: the command line of the launcher.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@
 
 namespace hearth::launcher {
 
-// Each stands for one step on the way to the zygote's root, done in the order given.
+// The steps that build the zygote's root, in the order given.
 struct Bind {
   std::string source;  // a path outside
   std::string target;
@@ -27,22 +27,22 @@ struct File {
   std::string path;
   std::string content;
 };
-struct Devices {};  // /dev with its five harmless devices
+struct Devices {};  // /dev with five harmless devices
 struct Scratch {    // a file system in memory
   std::string path;
   std::uint32_t megabytes = 0;
 };
 using Step = std::variant<Bind, Directory, Symlink, File, Devices, Scratch>;
 
-// Who the zygote's user namespace contains. `count` 0: only the caller, as root.
+// The users of the zygote's user namespace. `count` 0: only the caller, as root.
 struct UidRange {
   uid_t first = 0;
   uid_t count = 0;
 };
 
-// What COMMAND gives up before it starts. See confinement.h.
+// What COMMAND may not do. See confinement.h.
 struct Confinement {
-  std::uint32_t user = 0;       // inside; 0: COMMAND keeps the rights of a namespace's root
+  std::uint32_t user = 0;       // inside; 0: COMMAND keeps the capabilities of the namespace's root
   std::uint64_t memory_mb = 0;  // of each process; these three: 0 is no limit
   std::uint64_t processes = 0;
   std::uint64_t file_mb = 0;
