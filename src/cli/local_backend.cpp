@@ -80,6 +80,7 @@ LocalBackend open_backend(const asio::any_io_executor& executor, const RunPlan& 
   options.allow_degraded = allow_degraded || plan.settings.native.allow_degraded;
   if (plan.settings.native.zygote == settings::Zygote::per_sandbox)
     options.zygotes = native::Zygotes::per_sandbox;
+  options.use_large_pages = plan.settings.native.large_pages == settings::LargePages::automatic;
   auto host = native::open_native_machine(options);
   auto builder = native_builder(executor, plan, environment);
   auto sources = std::make_unique<pool::NativeSources>(

@@ -55,8 +55,9 @@ int spawn_twin(const HearthSandboxSpec& spec) {
 // Takes as long as several sandboxes, so only zygotes that make many do it. Done before the first
 // twin is forked, so that twins share the pages.
 constexpr std::size_t few_sandboxes = 8;
-void use_large_pages(const HearthSandboxSpec& spec, bool& is_done) {
-  if (is_done) return;
+void use_large_pages(const HearthSandboxSpec& spec, const wire::SpawnRequest& request,
+                     bool& is_done) {
+  if (is_done || request.use_large_pages == 0) return;
   is_done = true;
   put_code_into_large_pages(reinterpret_cast<const void*>(spec.after_fork));
   if (is_only_thread()) put_data_into_large_pages();
@@ -87,7 +88,7 @@ extern "C" int hearth_serve(std::int32_t control, HearthSandboxSpec* spec) {
     errno = EPROTO;
     int pid = -1;
     if (is_whole(request) && request.values.kind == SpawnKind::twin) {
-      use_large_pages(*spec, uses_large_pages);
+      use_large_pages(*spec, request.values, uses_large_pages);
       pid = spawn_twin(*spec);
       if (pid == 0) {
         take_own_socket(control, request);
@@ -111,7 +112,7 @@ extern "C" int hearth_serve(std::int32_t control, HearthSandboxSpec* spec) {
     if (!answer(control, request.values, pid)) return -1;
     reap_children();
     for (std::size_t i = 0; i < request.fd_count; ++i) ::close(request.fds[i]);
-    if (++answered == few_sandboxes) use_large_pages(*spec, uses_large_pages);
+    if (++answered == few_sandboxes) use_large_pages(*spec, request.values, uses_large_pages);
   }
   return -1;
 }

@@ -36,6 +36,7 @@ std::shared_ptr<const NativeMachine> open_native_machine(const NativeMachineOpti
   machine->seccomp_filter = seccomp::compile_filter(seccomp::sandbox_rules());
   machine->zygote_filter = seccomp::compile_filter(seccomp::zygote_rules());
   machine->zygotes = options.zygotes;
+  machine->use_large_pages = options.use_large_pages;
   machine->load_limit = options.load_limit;
   machine->own_namespaces = observe_process(::getpid()).namespaces;
   try {

@@ -33,6 +33,7 @@ struct NativeMachine {
   std::shared_ptr<UidPool> free_uids;   // of a claimed range, for the sandboxes of all sources
   std::unique_ptr<CgroupTree> cgroups;  // empty only with allow_degraded
   bool use_landlock = true;
+  bool use_large_pages = true;
   std::chrono::milliseconds ready_limit{};
   std::chrono::milliseconds load_limit{};
   std::map<std::string, std::string> own_namespaces;
@@ -49,6 +50,8 @@ struct NativeMachineOptions {
   // For all that an environment imports before its first sandbox.
   std::chrono::milliseconds load_limit{120'000};
   Zygotes zygotes = Zygotes::shared;
+  // Zygotes move their interpreter's code and data into large pages, if the kernel has them.
+  bool use_large_pages = true;
 };
 
 struct CannotSandbox : Error {

@@ -150,6 +150,7 @@ wire::SpawnRequest NativeSource::request_for(uid_t uid) const {
   request.scratch_inodes = layout::temporary_bytes / layout::bytes_per_inode;
   request.file_bytes = blueprint::largest_file_bytes(config_);
   request.use_landlock = machine_->use_landlock ? 1 : 0;
+  request.use_large_pages = machine_->use_large_pages ? 1 : 0;
   return request;
 }
 

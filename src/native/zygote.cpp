@@ -211,7 +211,8 @@ Task<os::UniqueFd> Zygote::fork(wire::SpawnRequest request, const std::vector<in
       log::error("zygote does not answer and is killed", {});
       end();
     });
-    if (had_to_wait && twins_.size() + twins_coming_ < most_twins_) co_await add_twin(*twin);
+    if (had_to_wait && twins_.size() + twins_coming_ < most_twins_)
+      co_await add_twin(*twin, request);
     std::optional<Forked> forked = co_await ask(*twin, request, fds);
     if (!forked) {
       log::warning("zygote's twin exited", {});
@@ -226,7 +227,7 @@ Task<os::UniqueFd> Zygote::fork(wire::SpawnRequest request, const std::vector<in
 }
 
 // If it fails, requests only wait longer.
-Task<> Zygote::add_twin(Twin& of) {
+Task<> Zygote::add_twin(Twin& of, wire::SpawnRequest request) {
   ++twins_coming_;
   const ScopeExit came([this] { --twins_coming_; });
   std::optional<os::SocketPair> control;
@@ -235,7 +236,6 @@ Task<> Zygote::add_twin(Twin& of) {
   } catch (const OsError&) {
     co_return;
   }
-  wire::SpawnRequest request{};
   request.kind = wire::SpawnKind::twin;
   const std::vector<int> fds{control->theirs.get()};
   const std::optional<Forked> forked = co_await ask(of, request, fds);

@@ -92,7 +92,7 @@ class Zygote {
   static Task<> drain(std::shared_ptr<Output> output);
   std::shared_ptr<Twin> idle_twin() const;
   void let_next_in();
-  Task<> add_twin(Twin& of);
+  Task<> add_twin(Twin& of, wire::SpawnRequest request);
   // `buffer`: must hold the whole message.
   static Task<Reply> receive(Twin& twin, std::span<char> buffer);
   struct Forked {

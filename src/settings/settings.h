@@ -58,9 +58,15 @@ constexpr auto names_of(Zygote /*type*/) {
   return enum_names<Zygote>({{Zygote::shared, "shared"}, {Zygote::per_sandbox, "per_sandbox"}});
 }
 
+enum class LargePages { automatic, off };
+constexpr auto names_of(LargePages /*type*/) {
+  return enum_names<LargePages>({{LargePages::automatic, "auto"}, {LargePages::off, "off"}});
+}
+
 struct NativeSettings {
   bool allow_degraded = false;     // start sandboxes although the kernel lacks a protection
   Zygote zygote = Zygote::shared;  // what sandboxes are forked from
+  LargePages large_pages = LargePages::automatic;  // for the interpreter's code and data
   bool operator==(const NativeSettings&) const = default;
 };
 

@@ -49,6 +49,7 @@ template <blueprint::MaybeConst<NativeSettings> Self, typename Visit>
 void for_each_field(Self& native, Visit&& visit) {
   visit("allow_degraded", native.allow_degraded);
   visit("zygote", native.zygote);
+  visit("large_pages", native.large_pages);
 }
 
 template <blueprint::MaybeConst<DockerSettings> Self, typename Visit>

@@ -31,6 +31,7 @@ struct SpawnRequest {
   std::uint64_t file_bytes;
   std::uint32_t use_landlock;
   std::uint32_t has_network;
+  std::uint64_t use_large_pages;  // 0: the zygote's memory stays where it is
   SpawnKind kind;
 };
 

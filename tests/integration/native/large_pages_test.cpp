@@ -158,3 +158,20 @@ TEST_CASE("the data of a zygote with threads stays where it is") {
   const HeapPages pages(zygote_of(*sandbox));
   if (!kernel_gives_large_pages()) CHECK(pages.in_large == 0);
 }
+
+TEST_CASE("switched off, no memory of an interpreter is moved, not even for a twin") {
+  native::NativeMachineOptions options;
+  options.use_large_pages = false;
+  NativeSandboxes sandboxes(native::open_native_machine(options));
+  const auto first = sandboxes.spawn();
+  make_many(sandboxes);
+  sandboxes.spawn_at_once(20);
+  // Code that was moved has no file any more.
+  const std::string script = R"py(
+regions = [line.split() for line in open('/proc/self/maps')]
+print([region for region in regions if 'x' in region[1] and len(region) == 5])
+)py";
+  CHECK(printed(sandboxes, script) == "[]\n");
+  const HeapPages pages(zygote_of(*first));
+  if (!kernel_gives_large_pages()) CHECK(pages.in_large == 0);
+}
