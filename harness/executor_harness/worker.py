@@ -17,8 +17,8 @@ PATIENCE_SECONDS = 0.005  # how long a worker waits for a script before it rehea
 
 
 def serve_worker(stdout_fd, stderr_fd, emit_fd, run_fd, runner, between=None):
-    """For a process that has just been forked. Never returns. For a zygote, isolate/worker.cpp does
-    the same."""
+    """For a process that has just been forked. Never returns. For a zygote,
+    isolate/worker_start.cpp does the same."""
     try:
         become_worker(runner.workspace)
         take_places(stdout_fd, stderr_fd, emit_fd, run_fd)

@@ -21,7 +21,7 @@ ISOLATE_LIBRARY = "/hearth/libhearth-isolate.so"
 
 
 def sandbox_spec_type():
-    """HearthSandboxSpec of isolate/isolate.h. Not every Python has ctypes; a zygote's must."""
+    """HearthSandboxSpec of isolate/sandbox_spec.h. Not every Python has ctypes; a zygote's must."""
     i32, u32, u64, text = ctypes.c_int32, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p
 
     class SandboxSpec(ctypes.Structure):
