@@ -4,12 +4,12 @@
 #include "native/native_sandbox.h"
 #include "native/pidfd.h"
 #include "native/posture.h"
+#include "os/descriptor_limit.h"
 #include "os/read_file.h"
 #include "os/run_program.h"
 #include "tests/support/native_sandbox.h"
 
 #include <linux/kcmp.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -94,7 +94,7 @@ void measure_spawn(Report& report) {
   }
   report.add({"fresh sandbox, spawn to ready, p50", percentile(ours, 0.5), "us",
               "bwrap python3 -c pass", percentile(reference, 0.5), "at most a quarter"});
-  // Nobody waited for it to rehearse, so its first turn copies what it writes.
+  // It had no time to rehearse, so its first turn copies what it writes.
   report.add({"fresh sandbox and a turn in it at once, p50", percentile(with_turn, 0.5), "us",
               "bwrap python3 -c pass", percentile(reference, 0.5), ""});
 }
@@ -119,7 +119,7 @@ bool share_memory(pid_t one, pid_t other) {
   return ::syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
 }
 
-// Pages that are nobody else's.
+// Pages that no other process shares.
 double private_kilobytes(pid_t pid) {
   std::istringstream text(
       os::read_file("/proc/" + std::to_string(pid) + "/smaps_rollup", std::size_t{1} << 16));
@@ -172,19 +172,12 @@ void measure_crowd(Report& report) {
   }
 }
 
-void allow_many_descriptors() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 }  // namespace
 
 void run_bwrap_python() { run_to_end(bwrap_python); }
 
 void measure_native(Report& report) {
-  allow_many_descriptors();
+  os::raise_descriptor_limit();
   measure_turn(report);
   measure_spawn(report);
   measure_preloaded(report);

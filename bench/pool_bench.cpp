@@ -2,6 +2,7 @@
 
 #include "bench/floor.h"
 #include "bench/native_bench.h"
+#include "builder/find_python.h"
 #include "tests/support/native_pool.h"
 
 #include <boost/asio/co_spawn.hpp>
@@ -79,7 +80,7 @@ void measure_warm_turn(Report& report) {
   for (int i = 0; i < 200; ++i) {
     floor.renew();
     refill(pool, 2);
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // they rehearse while nobody comes
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // they rehearse while they are idle
     const auto begin = BenchClock::now();
     floor.round_trip(script);
     reference.push_back(microseconds_since(begin));

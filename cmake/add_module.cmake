@@ -1,14 +1,12 @@
 # add_module(NAME [DEPENDS module...] [LIBRARIES library...])
 #
 # One folder of src/ is one library, hearth_NAME, of all its .cpp files but main.cpp; *_test.cpp beside
-# them become the program test_NAME, one CTest entry per TEST_CASE. *_fixture.h is theirs; all other
-# headers are what the module shows, here and where it is installed. DEPENDS lists the modules whose
+# them become the program test_NAME, one CTest entry per TEST_CASE. DEPENDS lists the modules whose
 # headers it may include: scripts/check-layers reads the same line, so the layers hold in the linker and
-# in `make lint`.
+# in `make lint`. Which headers are installed, src/CMakeLists.txt says.
 function(add_module name)
   cmake_parse_arguments(arg "" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
-  file(GLOB headers CONFIGURE_DEPENDS *.h)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "(_(test|bench)|/main)\\.cpp$")
@@ -21,9 +19,7 @@ function(add_module name)
     add_library(hearth_${name} INTERFACE)
     set(scope INTERFACE)
   endif()
-  list(FILTER headers EXCLUDE REGEX "_fixture\\.h$")
-  target_sources(hearth_${name} ${scope}
-    FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${headers})
+  target_include_directories(hearth_${name} ${scope} $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>)
   target_compile_features(hearth_${name} ${scope} cxx_std_20)
   target_link_libraries(hearth_${name} ${scope} ${arg_DEPENDS} ${arg_LIBRARIES})
   if(tests AND doctest_FOUND)

@@ -1,5 +1,5 @@
 # What `cmake --install` puts where: bin/hearth; the programs it starts in libexec/hearth; libraries, and
-# headers in include/hearth; and the package that find_package(Hearth) finds.
+# public headers in include/hearth; and the package that find_package(Hearth) finds.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(HEARTH_LIBEXECDIR ${CMAKE_INSTALL_LIBEXECDIR}/hearth)
@@ -14,18 +14,42 @@ function(install_programs)
   install(DIRECTORY ${CMAKE_BINARY_DIR}/bin/executor_harness DESTINATION ${HEARTH_LIBEXECDIR})
 endfunction()
 
-# install_package(module...): these modules, each as Hearth::MODULE, and all of them as Hearth::hearth.
+# Sets `result` to headers of src/ and all that they include, directly or not. As of the last configuration:
+# the install test finds an include that is newer.
+function(with_included_headers result)
+  set(found "")
+  set(waiting ${ARGN})
+  while(waiting)
+    list(POP_FRONT waiting header)
+    if(header IN_LIST found)
+      continue()
+    endif()
+    list(APPEND found ${header})
+    file(STRINGS ${CMAKE_SOURCE_DIR}/src/${header} includes REGEX "^#include \"")
+    list(TRANSFORM includes REPLACE "^#include \"(.+)\".*" "\\1")
+    list(APPEND waiting ${includes})
+  endwhile()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+# install_package(MODULES module... HEADERS file...): these modules as Hearth::hearth, and the headers of
+# src/ that a program which embeds it may include.
 function(install_package)
-  set(modules ${ARGN})
+  cmake_parse_arguments(arg "" "" "MODULES;HEADERS" ${ARGN})
+  set(modules ${arg_MODULES})
   list(TRANSFORM modules PREPEND hearth_)
+  with_included_headers(headers ${arg_HEADERS})
+  list(TRANSFORM headers PREPEND ${CMAKE_SOURCE_DIR}/src/)
   add_library(hearth_library INTERFACE)
   target_link_libraries(hearth_library INTERFACE ${modules})
+  target_sources(hearth_library INTERFACE
+    FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${headers})
   if(HEARTH_SANITIZE)
     target_compile_options(hearth_library INTERFACE -fsanitize=${HEARTH_SANITIZE})
     target_link_options(hearth_library INTERFACE -fsanitize=${HEARTH_SANITIZE})
   endif()
   set_target_properties(hearth_library PROPERTIES EXPORT_NAME hearth)
-  foreach(name asio logging ${ARGN})
+  foreach(name asio logging ${arg_MODULES})
     set_target_properties(hearth_${name} PROPERTIES EXPORT_NAME ${name})
   endforeach()
 

@@ -19,4 +19,16 @@ struct ReadyTimeout : Error {
   using Error::Error;
 };
 
+// This machine, or the engine it uses, cannot make sandboxes. The message says what to do.
+struct BackendUnavailable : Error {
+  using Error::Error;
+};
+
+// A blueprint's environment cannot be built as it is declared.
+struct BuildError : Error {
+  BuildError(const std::string& what, std::string whole_log)
+      : Error(what), log(std::move(whole_log)) {}
+  std::string log;
+};
+
 }  // namespace hearth::backend

@@ -7,15 +7,9 @@
 #include "blueprint/sandbox_config.h"
 #include "channel/sandbox_channel.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <thread>
-#include <vector>
 
 namespace hearth::backend {
 
@@ -67,33 +61,6 @@ class SandboxSource {
   // Ends what is needed to spawn more, kills all sandboxes that are alive, and waits until they are
   // gone. Must be called before the destructor.
   virtual Task<> close() = 0;
-};
-
-// Turns blueprints into sources.
-class SourceFactory {
- public:
-  using OnProgress = std::function<void(const std::string& line)>;  // on the loop; must not throw
-
-  virtual ~SourceFactory() = default;
-
-  // Builds the environment of a blueprint unless it exists; `on_progress` gets the log of the
-  // build, line by line. `mounts`: the blueprint's files, for an engine that sees other paths than
-  // this process.
-  virtual Task<std::unique_ptr<SandboxSource>> open(std::string blueprint,
-                                                    std::vector<blueprint::Mount> mounts,
-                                                    OnProgress on_progress) = 0;
-
-  // The number of leases that one sandbox serves, unless the operator says otherwise.
-  virtual std::uint64_t usual_max_uses() const = 0;
-
-  // The number of concurrent spawns of one blueprint. More than keep the CPUs busy only slow down
-  // turns.
-  virtual std::size_t parallel_spawns() const {
-    return std::clamp(std::thread::hardware_concurrency() + 1, 2U, 4U);
-  }
-
-  // The most that all its sandboxes together may use; absent where only the machine limits them.
-  virtual std::optional<std::uint64_t> memory_limit_bytes() const { return std::nullopt; }
 };
 
 }  // namespace hearth::backend

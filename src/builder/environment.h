@@ -2,11 +2,10 @@
 // wrong with that.
 #pragma once
 
-#include "base/error.h"
+#include "backend/errors.h"
 
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace hearth::builder {
@@ -21,10 +20,6 @@ struct Environment {
   bool operator==(const Environment&) const = default;
 };
 
-struct BuildError : Error {
-  BuildError(const std::string& what, std::string whole_log)
-      : Error(what), log(std::move(whole_log)) {}
-  std::string log;
-};
+using backend::BuildError;
 
 }  // namespace hearth::builder

@@ -2,24 +2,15 @@
 #pragma once
 
 #include "async/task.h"
+#include "backend/backend.h"
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace hearth::builder {
 
-// One version of a blueprint's environment.
-struct Built {
-  std::string name{};       // an image's tag, a directory
-  std::string blueprint{};  // the blueprint it was built for; empty where several may share it
-  std::string checksum{};
-  std::uint64_t size_bytes = 0;
-  std::int64_t created = 0;  // seconds since 1970
-  bool is_wanted = false;    // by a blueprint of this configuration, as it is now
-  bool is_in_use = false;    // by a live process or container
-};
+using backend::Built;
 
 class SandboxBuilder {
  public:

@@ -2,10 +2,11 @@
 
 #include "base/log.h"
 #include "cli/bench_report.h"
+#include "cli/complaint.h"
 #include "cli/exit_code.h"
-#include "cli/local_backend.h"
-#include "cli/local_setup.h"
-#include "pool/sandbox_pool.h"
+#include "cli/shared_options.h"
+#include "os/descriptor_limit.h"
+#include "runtime/runtime.h"
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -39,27 +40,16 @@ struct BenchOptions {
   LoadOptions load{};
   double duration_seconds = 0;
   std::int64_t think_ms = 0;
-  std::optional<std::int64_t> pool_size{};
-  std::optional<std::size_t> max_overflow{};
-  std::optional<std::uint64_t> max_uses{};
+  std::optional<std::int64_t> max_overflow{};
+  std::optional<std::int64_t> max_uses{};
   bool as_json = false;
 };
 
-RunPlan plan_for(const BenchOptions& options, const settings::Env& environment) {
-  RunPlan plan = make_run_plan(options.run, environment, python_versions(options.run));
-  if (!options.pool_size) return plan;
-  // The same blueprint with another pool.
-  blueprint::SandboxConfig config = plan.registry.blueprint(plan.blueprint);
-  config.pool_size = *options.pool_size;
-  std::vector<registry::Tool> tools;
-  for (const registry::Tool* tool : plan.registry.tools_of(plan.blueprint)) {
-    tools.push_back(*tool);
-    tools.back().config.blueprints = {plan.blueprint};
-  }
-  registry::ToolRegistry changed;
-  changed.register_blueprint(std::move(config));
-  changed.register_tools(std::move(tools));
-  plan.registry = std::move(changed);
+RunPlan plan_for(const BenchOptions& options, const settings::Env& env) {
+  RunPlan plan = make_run_plan(options.run, env);
+  settings::PoolSettings& pool = plan.settings.pool;
+  if (options.max_overflow) pool.max_overflow = *options.max_overflow;
+  if (options.max_uses) pool.max_uses = *options.max_uses;
   return plan;
 }
 
@@ -104,33 +94,26 @@ struct Outcome {
   std::exception_ptr failure{};
 };
 
-Task<> measure_and_close(pool::SandboxPool& pool, const BenchOptions& options,
+Task<> measure_and_close(runtime::Runtime& runtime, const BenchOptions& options,
                          const std::string& blueprint, asio::io_context& loop, Outcome& outcome) {
   try {
-    outcome.result = co_await measure(pool, options, blueprint, outcome.was_stopped);
+    outcome.result = co_await measure(runtime.pool(), options, blueprint, outcome.was_stopped);
   } catch (...) {
     outcome.failure = std::current_exception();
   }
-  co_await pool.shutdown();
+  co_await runtime.close();
   loop.stop();
 }
 
-int bench(const BenchOptions& options, const settings::Env& environment) {
-  allow_many_descriptors();
+int bench(const BenchOptions& options, const settings::Env& env) {
+  os::raise_descriptor_limit();
   log::configure(log::Level::error, log::Format::text);
-  const RunPlan plan = plan_for(options, environment);
+  const RunPlan plan = plan_for(options, env);
   asio::io_context loop(1);
-  const LocalBackend backend =
-      open_backend(loop.get_executor(), plan, environment, options.run.allow_degraded);
-  pool::PoolOptions pool_options;
-  pool_options.host_path_map = plan.settings.host_path_map;
-  pool_options.secrets = secret_values(plan, environment);
-  pool_options.max_uses = options.max_uses;
-  pool_options.fleet.max_overflow =
-      options.max_overflow.value_or(static_cast<std::size_t>(plan.settings.pool.max_overflow));
-  pool::SandboxPool pool(loop.get_executor(), plan.registry, *backend.sources, pool_options);
+  const std::unique_ptr<runtime::Runtime> runtime =
+      runtime::Runtime::open(loop.get_executor(), plan.settings, env, {.registry = plan.registry});
   Outcome outcome;
-  asio::co_spawn(loop, measure_and_close(pool, options, plan.blueprint, loop, outcome),
+  asio::co_spawn(loop, measure_and_close(*runtime, options, plan.blueprint, loop, outcome),
                  [](const std::exception_ptr& failure) {
                    if (failure) std::rethrow_exception(failure);
                  });
@@ -152,31 +135,38 @@ void add_options(CLI::App& command, BenchOptions& options) {
   command
       .add_option("-b,--blueprint", options.run.blueprint, "Which blueprint of the configuration")
       ->type_name("NAME");
-  command.add_option("--script", options.script_file, "What each turn runs; - is standard input")
+  command
+      .add_option("--script", options.script_file,
+                  "Script that each turn runs; - is standard input")
       ->type_name("FILE");
-  command.add_option("-n,--clients", options.load.clients, "That use the pool at the same time")
+  command.add_option("-n,--clients", options.load.clients, "Number of concurrent clients")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   CLI::Option* turns =
-      command.add_option("-t,--turns", options.load.turns, "Of all clients together")
+      command
+          .add_option("-t,--turns", options.load.turns, "Number of turns of all clients together")
           ->check(CLI::Range(1, 1'000'000'000))
           ->capture_default_str();
-  command.add_option("-d,--duration", options.duration_seconds, "For so long, however many turns")
+  command
+      .add_option("-d,--duration", options.duration_seconds,
+                  "Length of the measurement, instead of a number of turns")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 86'400.0))
       ->excludes(turns);
-  command.add_option("--think", options.think_ms, "What a client waits between two turns")
+  command.add_option("--think", options.think_ms, "Pause of a client between two turns")
       ->type_name("MILLISECONDS")
       ->check(CLI::Range(0, 3'600'000));
-  command.add_option("--pool-size", options.pool_size, "Instead of the blueprint's")
+  command
+      .add_option("--pool-size", options.run.pool_size,
+                  "Number of warm sandboxes, instead of the blueprint's")
       ->check(CLI::Range(0, 100'000));
   command
       .add_option("--max-overflow", options.max_overflow,
-                  "Sandboxes beyond the pool, instead of the configuration's")
+                  "Number of sandboxes above the pool size, instead of the configuration's")
       ->check(CLI::Range(0, 100'000));
   command
       .add_option("--max-uses", options.max_uses,
-                  "Leases of one blueprint, all of one owner (default: 1, of containers 50)")
+                  "Leases of one sandbox, all of one owner (default: the configuration's)")
       ->check(CLI::Range(1, 1'000'000'000));
   add_backend_option(command, options.run);
   command.add_flag("--json", options.as_json, "One line for programs; times in microseconds");

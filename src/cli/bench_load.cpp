@@ -71,7 +71,7 @@ Task<> Load::one_turn() {
   } catch (const Error& error) {
     ++result_.refused;
     result_.refusal = error.what();
-    // Nobody who is refused asks again at once.
+    // A client that is refused often stops: asking again at once would measure nothing.
     is_stopped_ = is_stopped_ || result_.refused > options_.clients * 10;
     co_return;
   }

@@ -1,8 +1,8 @@
 #include "cli/config_command.h"
 
 #include "cli/exit_code.h"
-#include "cli/register_settings.h"
 #include "cli/terminal.h"
+#include "runtime/register_settings.h"
 #include "settings/load.h"
 #include "settings/print_toml.h"
 
@@ -69,15 +69,16 @@ settings::CommandLineSetting parse_setting(const std::string& text) {
 
 }  // namespace
 
-int check_config(const ConfigCheck& check, const settings::Env& environment, std::ostream& out,
+int check_config(const ConfigCheck& check, const settings::Env& env, std::ostream& out,
                  std::ostream& errors) {
   try {
-    const auto file = settings::find_settings_file(check.file, environment);
+    const auto file = settings::find_settings_file(check.file, env);
     const LoadedSettings loaded =
-        settings::load_settings(settings::read_settings_input(file, environment, check.overrides));
+        settings::load_settings(settings::read_settings_input(file, env, check.overrides));
     log::configure(loaded.settings.log.level, loaded.settings.log.format);
     for (const std::string& warning : loaded.warnings) log::warning(warning);
-    const registry::ToolRegistry tools = register_settings(loaded);
+    const registry::ToolRegistry tools =
+        runtime::register_settings(loaded, runtime::usual_backends());
     out << (check.as_json ? as_json(loaded, tools) : as_toml(loaded, tools));
     return exit_code::ok;
   } catch (const settings::SettingsError& error) {
@@ -108,19 +109,19 @@ void add_config_command(CLI::App& app, int& result) {
   named->type_name("");
   command
       ->add_option("--set", arguments->overrides,
-                   "Override one key of [log], [server], [state], [pool], [session], [builder] or "
-                   "[native]; may be given several times")
+                   "Override one key of [log], [state], [pool], [builder], [native] or "
+                   "[docker]; may be given several times")
       ->type_name("section.key=value")
       ->allow_extra_args(false);
   command->add_flag("--json", arguments->as_json, "Print JSON instead of TOML");
   command->callback([arguments, &result] {
-    const settings::Env environment = settings::current_env();
+    const settings::Env env = settings::current_env();
     ConfigCheck check{.as_json = arguments->as_json,
-                      .with_colours = wants_colours(STDERR_FILENO, environment)};
+                      .with_colours = wants_colours(STDERR_FILENO, env)};
     if (!arguments->file.empty()) check.file = arguments->file;
     for (const std::string& text : arguments->overrides)
       check.overrides.push_back(parse_setting(text));
-    result = check_config(check, environment, std::cout, std::cerr);
+    result = check_config(check, env, std::cout, std::cerr);
   });
 }
 

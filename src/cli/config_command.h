@@ -26,7 +26,7 @@ struct ConfigCheck {
 };
 
 // Prints the effective configuration to `out`, or every problem to `errors`; returns an exit code.
-int check_config(const ConfigCheck& check, const settings::Env& environment, std::ostream& out,
+int check_config(const ConfigCheck& check, const settings::Env& env, std::ostream& out,
                  std::ostream& errors);
 
 }  // namespace hearth::cli

@@ -36,10 +36,10 @@ struct Outcome {
   std::string errors;
 };
 
-Outcome run(const ConfigCheck& check, const settings::Env& environment = {}) {
+Outcome run(const ConfigCheck& check, const settings::Env& env = {}) {
   std::ostringstream out;
   std::ostringstream errors;
-  const int code = check_config(check, environment, out, errors);
+  const int code = check_config(check, env, out, errors);
   return {code, out.str(), errors.str()};
 }
 
@@ -145,4 +145,14 @@ TEST_CASE("colours are for terminals, and never with NO_COLOR") {
   CHECK_FALSE(wants_colours(terminal, {{"NO_COLOR", "1"}}));
   CHECK_FALSE(wants_colours(terminal, {{"TERM", "dumb"}}));
   ::close(terminal);
+}
+
+TEST_CASE("config check names a backend there is not, at its place") {
+  const Folder folder;
+  const fs::path file = folder.write("hearth.toml", "[pool]\nbackend = \"dokcer\"\n");
+  const Outcome outcome = run({.file = file});
+  CHECK(outcome.exit_code == exit_code::invalid_input);
+  CHECK(contains(outcome.errors,
+                 ":2:11: error: pool.backend must be one of native, docker, is \"dokcer\"; did you "
+                 "mean \"docker\"?"));
 }

@@ -1,126 +1,101 @@
 #include "cli/doctor_command.h"
 
-#include "builder/find_python.h"
-#include "channel/sandbox_channel.h"
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
-#include "docker/docker_engine.h"
-#include "execution/script_executor.h"
-#include "native/native_source.h"
+#include "execution/turn.h"
+#include "runtime/runtime.h"
 #include "settings/load.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <unistd.h>
 
 #include <future>
 #include <iostream>
-#include <set>
+#include <utility>
 
 namespace hearth::cli {
 namespace {
 
-using native::Finding;
+using backend::Finding;
 using State = Finding::State;
 
 constexpr const char* doctor_details =
     R"(Looks at the kernel, tries to start a sandbox, and says for everything that is missing what
-follows from that and how to mend it.
+follows from that and how to fix it.
 
 Exit code: 0 sandboxes start, 3 they do not.)";
 
-Finding pythons_finding() {
-  std::set<std::string> found;
-  for (const std::filesystem::path& directory : builder::usual_python_directories())
-    for (int minor = 8; minor < 20; ++minor) {
-      const std::filesystem::path program = directory / ("python3." + std::to_string(minor));
-      if (::access(program.c_str(), X_OK) != 0) continue;
-      if (const auto python = builder::ask_python(program)) found.insert(python->version);
+// The configuration, for the address of an engine say; defaults where there is none.
+settings::Settings configured(const settings::Env& env) try {
+  const settings::SettingsFile file = settings::find_settings_file({}, env);
+  return settings::load_settings(settings::read_settings_input(file, env, {})).settings;
+} catch (const Error&) {
+  return {};  // `hearth config check` says what is wrong with it
+}
+
+// Of every backend, whichever is configured.
+Task<std::vector<Finding>> examine_backends(const settings::Settings& settings,
+                                            const settings::Env& env) {
+  const registry::ToolRegistry registry;
+  const auto executor = co_await asio::this_coro::executor;
+  std::vector<Finding> findings;
+  for (const runtime::BackendEntry& entry : runtime::usual_backends()) {
+    try {
+      const auto backend = entry.open({executor, settings, env, registry});
+      for (Finding& finding : co_await backend->examine()) findings.push_back(std::move(finding));
+    } catch (const Error& error) {
+      findings.push_back({.what = entry.name, .found = std::string("not usable: ") + error.what()});
     }
-  Finding finding{.what = "Python"};
-  for (const std::string& version : found)
-    finding.found += (finding.found.empty() ? "" : ", ") + version;
-  if (found.empty()) {
-    finding = {.what = "Python",
-               .found = "none",
-               .state = State::missing,
-               .consequence = "no script can run",
-               .remedy = "apt-get install python3"};
   }
-  return finding;
+  co_return findings;
 }
 
-Task<std::string> describe_engine(docker::EngineAddress address) {
-  docker::EngineClient client(std::move(address));
-  const docker::EngineIdentity identity = co_await client.ping();
-  const docker::EngineAnswer info = co_await client.call({.path = "/info"});
-  co_return docker::describe_engine(identity, info.body);
-}
-
-// Empty where no configuration says so.
-std::string configured_engine(const settings::Env& environment) {
-  try {
-    const settings::SettingsFile file = settings::find_settings_file({}, environment);
-    return settings::load_settings(settings::read_settings_input(file, environment, {}))
-        .settings.docker.host;
-  } catch (const Error&) {
-    return {};  // `hearth config check` says what is wrong with it
-  }
-}
-
-// Docker is for those who want it; without it nothing is missing.
-Finding docker_finding() try {
-  const settings::Env environment = settings::current_env();
-  const docker::EngineAddress address =
-      docker::choose_engine_address(configured_engine(environment), environment);
-  asio::io_context loop(1);
-  std::future<std::string> words = asio::co_spawn(loop, describe_engine(address), asio::use_future);
-  loop.run();
-  return {.what = "Docker", .found = words.get() + ", at " + address.text()};
+Task<std::string> try_script(pool::SandboxPool& pool) try {
+  co_await pool.startup();
+  pool::Lease lease = co_await pool.checkout("default");
+  const execution::ExecutionResult result =
+      co_await execution::run_turn(lease, {.script = "x = 1"});
+  if (result.verdict == execution::Verdict::ok) co_return "";
+  co_return "a script ended as " + std::string(execution::name_of(result.verdict));
 } catch (const std::exception& error) {
-  return {.what = "Docker", .found = std::string("not usable, and not needed: ") + error.what()};
+  co_return error.what();
 }
 
-Task<std::string> try_sandbox(asio::io_context& loop) {
-  std::string problem;
-  std::unique_ptr<native::NativeSource> source;
-  try {
-    native::NativeMachineOptions options;
-    options.allow_degraded = true;  // what is missing is said already
-    native::ZygoteContent environment;
-    environment.python = builder::find_python("3", builder::usual_python_directories()).executable;
-    source = std::make_unique<native::NativeSource>(loop.get_executor(),
-                                                    native::open_native_machine(options),
-                                                    blueprint::SandboxConfig{}, environment);
-    const std::unique_ptr<backend::Sandbox> sandbox = co_await source->spawn();
-    execution::ScriptExecutor executor(*sandbox);
-    wire::RunRequest request;
-    request.script = "x = 1";
-    const execution::ExecutionResult result = co_await executor.run(std::move(request));
-    if (result.verdict != execution::Verdict::ok)
-      problem = "a script ended as " + std::string(execution::name_of(result.verdict));
-  } catch (const std::exception& error) {
-    problem = error.what();
-  }
-  if (source) co_await source->close();
+// In a plain sandbox of the default backend.
+Task<std::string> try_sandbox(const settings::StateSettings& state, const settings::Env& env) {
+  settings::Settings settings;
+  settings.state = state;
+  settings.native.allow_degraded = true;  // what is missing is said already
+  settings.blueprints = {runtime::plain_blueprint(settings.pool.backend)};
+  settings.blueprints.front().pool_size = 1;
+  const auto runtime = runtime::Runtime::open(co_await asio::this_coro::executor, settings, env);
+  std::string problem = co_await try_script(runtime->pool());
+  co_await runtime->close();
   co_return problem;
 }
 
-Finding sandbox_finding() {
+template <typename T>
+T run_to_end(Task<T> task) {
   asio::io_context loop(1);
-  std::future<std::string> trial = asio::co_spawn(loop, try_sandbox(loop), asio::use_future);
+  std::future<T> result = asio::co_spawn(loop, std::move(task), asio::use_future);
   loop.run();
-  const std::string problem = trial.get();
+  return result.get();
+}
+
+Finding sandbox_finding(const settings::StateSettings& state, const settings::Env& env) {
+  const std::string problem = run_to_end(try_sandbox(state, env));
   if (problem.empty()) return {.what = "a sandbox", .found = "starts and runs a script"};
   return {.what = "a sandbox",
           .found = "does not start",
           .state = State::missing,
           .consequence = problem,
-          .remedy = "mend what is named above"};
+          .remedy = "fix what is named above"};
 }
 
 bool sandboxes_start(const std::vector<Finding>& findings) {
@@ -129,16 +104,15 @@ bool sandboxes_start(const std::vector<Finding>& findings) {
   return true;
 }
 
-int examine(bool with_colours) {
-  std::vector<Finding> findings = native::findings_of(native::gather_machine_facts());
-  findings.push_back(pythons_finding());
-  findings.push_back(docker_finding());
-  findings.push_back(sandbox_finding());
-  std::cout << render_findings(findings, with_colours);
+int examine(const settings::Env& env) {
+  const settings::Settings settings = configured(env);
+  std::vector<Finding> findings = run_to_end(examine_backends(settings, env));
+  findings.push_back(sandbox_finding(settings.state, env));
+  std::cout << render_findings(findings, wants_colours(STDOUT_FILENO, env));
   const bool good = sandboxes_start(findings);
   std::cout << (good ? "\nSandboxes will start here.\n"
-                     : "\nSandboxes will not start here. With allow_degraded they start without "
-                       "what only weakens them.\n");
+                     : "\nSandboxes cannot start on this machine. `allow_degraded` lets them start "
+                       "without protections whose lack only weakens them.\n");
   return good ? exit_code::ok : exit_code::cannot_sandbox;
 }
 
@@ -159,17 +133,16 @@ std::string render_findings(const std::vector<Finding>& findings, bool with_colo
                                          : "33"),
                         mark, colour("0"), finding.what, finding.found);
     if (good) continue;
-    text += fmt::format("      {}\n      mend: {}\n", finding.consequence, finding.remedy);
+    text += fmt::format("      {}\n      fix: {}\n", finding.consequence, finding.remedy);
   }
   return text;
 }
 
 void add_doctor_command(CLI::App& app, int& result) {
   CLI::App* command =
-      app.add_subcommand("doctor", "Say whether sandboxes will start here, and how to mend it");
+      app.add_subcommand("doctor", "Say whether sandboxes will start here, and how to fix it");
   command->footer(doctor_details);
-  command->callback(
-      [&result] { result = examine(wants_colours(STDOUT_FILENO, settings::current_env())); });
+  command->callback([&result] { result = examine(settings::current_env()); });
 }
 
 }  // namespace hearth::cli

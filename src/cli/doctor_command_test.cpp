@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 
 using namespace hearth;
-using native::Finding;
+using backend::Finding;
 
-TEST_CASE("the doctor's table says what is, what follows and how to mend it") {
+TEST_CASE("the doctor's table says what is, what follows and how to fix it") {
   const std::string text = cli::render_findings({{.what = "kernel", .found = "6.1"},
                                                  {.what = "Landlock",
                                                   .found = "none",
@@ -17,5 +17,5 @@ TEST_CASE("the doctor's table says what is, what follows and how to mend it") {
         "ok  kernel             6.1\n"
         "no  Landlock           none\n"
         "      a wall is missing\n"
-        "      mend: use a newer kernel\n");
+        "      fix: use a newer kernel\n");
 }

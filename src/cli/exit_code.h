@@ -9,6 +9,6 @@ inline constexpr int invalid_input = 2;   // a command line or configuration tha
 inline constexpr int cannot_sandbox = 3;  // this machine lacks something; `hearth doctor` says what
 inline constexpr int timed_out = 124;     // as timeout(1)
 inline constexpr int interrupted = 130;   // as a shell after Ctrl-C
-inline constexpr int killed = 137;        // for its memory, or by somebody
+inline constexpr int killed = 137;        // for its memory, or by another process
 
 }  // namespace hearth::cli::exit_code

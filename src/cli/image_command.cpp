@@ -1,9 +1,11 @@
 #include "cli/image_command.h"
 
 #include "base/log.h"
+#include "cli/complaint.h"
 #include "cli/exit_code.h"
-#include "cli/local_backend.h"
-#include "cli/local_setup.h"
+#include "cli/shared_options.h"
+#include "os/descriptor_limit.h"
+#include "runtime/runtime.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -30,7 +32,7 @@ namespace json = boost::json;
 constexpr const char* image_details =
     R"(An image is what a blueprint was built into: an image of the Docker engine, or, with the native
 backend, a directory. Each change of a blueprint, of its tools or of Hearth itself makes a new one;
-the old one stays until nobody uses it and `hearth image prune` removes it.)";
+the old one stays until `hearth image prune` finds it unused and removes it.)";
 
 struct ImageOptions {
   RunOptions run{};
@@ -53,14 +55,14 @@ std::string age_in_words(std::int64_t seconds) {
   return fmt::format("{} days", seconds / 86'400);
 }
 
-const char* state_of(const builder::Built& image) {
+const char* state_of(const backend::Built& image) {
   if (image.is_wanted) return image.is_in_use ? "current, in use" : "current";
   return image.is_in_use ? "old, in use" : "old";
 }
 
-std::string images_json(const std::vector<builder::Built>& images) {
+std::string images_json(const std::vector<backend::Built>& images) {
   std::string lines;
-  for (const builder::Built& image : images)
+  for (const backend::Built& image : images)
     lines += json::serialize(json::object{{"name", image.name},
                                           {"blueprint", image.blueprint},
                                           {"checksum", image.checksum},
@@ -72,8 +74,8 @@ std::string images_json(const std::vector<builder::Built>& images) {
   return lines;
 }
 
-Task<> show_list(builder::SandboxBuilder& builder, const ImageOptions& options) {
-  std::vector<builder::Built> images = co_await builder.list();
+Task<> show_list(backend::Backend& backend, const ImageOptions& options) {
+  std::vector<backend::Built> images = co_await backend.list();
   std::sort(images.begin(), images.end(),
             [](const auto& one, const auto& other) { return one.created > other.created; });
   std::cout << (options.as_json
@@ -81,42 +83,42 @@ Task<> show_list(builder::SandboxBuilder& builder, const ImageOptions& options) 
                     : render_images(images, static_cast<std::int64_t>(std::time(nullptr))));
 }
 
-Task<> build(builder::SandboxBuilder& builder, const RunPlan& plan, const ImageOptions& options) {
+Task<> build(runtime::Runtime& runtime, const ImageOptions& options) {
   const std::vector<std::string> names =
-      options.names.empty() ? plan.registry.blueprint_names() : options.names;
+      options.names.empty() ? runtime.registry().blueprint_names() : options.names;
   for (const std::string& name : names) {
-    builder::SandboxBuilder::OnProgress on_line;
+    backend::Backend::OnProgress on_line;
     if (!options.is_quiet) on_line = [](const std::string& line) { std::cerr << line << '\n'; };
-    std::cout << co_await builder.ensure_sandbox(name, std::move(on_line)) << '\n';
+    std::cout << co_await runtime.backend().build(name, std::move(on_line)) << '\n';
   }
 }
 
-Task<> prune(builder::SandboxBuilder& builder) {
-  for (const std::string& name : co_await builder.prune()) std::cout << "removed " << name << '\n';
+Task<> prune(backend::Backend& backend) {
+  for (const std::string& name : co_await backend.prune()) std::cout << "removed " << name << '\n';
 }
 
-using Work = std::function<Task<>(builder::SandboxBuilder&, const RunPlan&)>;
+using Work = std::function<Task<>(runtime::Runtime&)>;
 
 int work(const ImageOptions& options, const Work& what) try {
-  const settings::Env environment = settings::current_env();
+  const settings::Env env = settings::current_env();
   RunOptions run = options.run;
   if (!options.config.empty()) run.config = options.config;
   run.any_blueprint = true;
-  const RunPlan plan = make_run_plan(run, environment, python_versions(run));
+  const RunPlan plan = make_run_plan(run, env);
   log::configure(
       plan.settings.log.level == log::Level::info ? log::Level::warning : plan.settings.log.level,
       plan.settings.log.format);
-  allow_many_descriptors();  // what a package unpacks may be deep
+  os::raise_descriptor_limit();  // what a package unpacks may be deep
   asio::io_context loop(1);
-  const std::unique_ptr<builder::SandboxBuilder> builder =
-      open_builder(loop.get_executor(), plan, environment);
+  const std::unique_ptr<runtime::Runtime> runtime =
+      runtime::Runtime::open(loop.get_executor(), plan.settings, env, {.registry = plan.registry});
   asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
   asio::cancellation_signal give_up;
   std::exception_ptr failure;
   signals.async_wait([&](boost::system::error_code error, int) {
     if (!error) give_up.emit(asio::cancellation_type::terminal);
   });
-  asio::co_spawn(loop, what(*builder, plan),
+  asio::co_spawn(loop, what(*runtime),
                  asio::bind_cancellation_slot(give_up.slot(), [&](std::exception_ptr ended) {
                    failure = ended;
                    signals.cancel();
@@ -130,12 +132,12 @@ int work(const ImageOptions& options, const Work& what) try {
 
 }  // namespace
 
-std::string render_images(const std::vector<builder::Built>& images, std::int64_t now) {
+std::string render_images(const std::vector<backend::Built>& images, std::int64_t now) {
   std::size_t width = 4;
-  for (const builder::Built& image : images) width = std::max(width, image.name.size());
+  for (const backend::Built& image : images) width = std::max(width, image.name.size());
   std::string text =
       fmt::format("{:<{}}  {:>8}  {:>8}  {}\n", "NAME", width, "SIZE", "AGE", "STATE");
-  for (const builder::Built& image : images)
+  for (const backend::Built& image : images)
     text += fmt::format("{:<{}}  {:>8}  {:>8}  {}\n", image.name, width,
                         size_in_words(image.size_bytes), age_in_words(now - image.created),
                         state_of(image));
@@ -157,8 +159,8 @@ void add_image_command(CLI::App& app, int& result) {
   CLI::App* list = add("list", "All there are, newest first");
   list->add_flag("--json", options->as_json, "One object a line");
   list->callback([options, &result] {
-    result = work(*options, [&](builder::SandboxBuilder& builder, const RunPlan&) {
-      return show_list(builder, *options);
+    result = work(*options, [&](runtime::Runtime& runtime) {
+      return show_list(runtime.backend(), *options);
     });
   });
   CLI::App* builds = add("build", "Build what is missing or stale, and print its name");
@@ -166,15 +168,12 @@ void add_image_command(CLI::App& app, int& result) {
       ->type_name("");
   builds->add_flag("-q,--quiet", options->is_quiet, "No build log");
   builds->callback([options, &result] {
-    result = work(*options, [&](builder::SandboxBuilder& builder, const RunPlan& plan) {
-      return build(builder, plan, *options);
-    });
+    result = work(*options, [&](runtime::Runtime& runtime) { return build(runtime, *options); });
   });
   CLI::App* prunes =
-      add("prune", "Remove what no blueprint of the configuration wants and nobody uses");
+      add("prune", "Remove what no blueprint of the configuration wants and no process uses");
   prunes->callback([options, &result] {
-    result = work(*options,
-                  [](builder::SandboxBuilder& builder, const RunPlan&) { return prune(builder); });
+    result = work(*options, [](runtime::Runtime& runtime) { return prune(runtime.backend()); });
   });
 }
 

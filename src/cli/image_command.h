@@ -1,7 +1,7 @@
 // cli/image_command.h: `hearth image`: what blueprints were built into.
 #pragma once
 
-#include "builder/sandbox_builder.h"
+#include "backend/backend.h"
 
 #include <string>
 #include <vector>
@@ -15,6 +15,6 @@ namespace hearth::cli {
 void add_image_command(CLI::App& app, int& result);
 
 // A table for people; `now` in seconds since 1970.
-std::string render_images(const std::vector<builder::Built>& images, std::int64_t now);
+std::string render_images(const std::vector<backend::Built>& images, std::int64_t now);
 
 }  // namespace hearth::cli

@@ -41,7 +41,7 @@ int run_command_line(int argc, char** argv) {
   }
 }
 
-// What was not written, to a full disk for instance, nobody has been told: that is no success.
+// Output that was lost, on a full disk for instance, is no success.
 bool output_is_written() {
   std::cout.flush();
   return std::cout.good() && std::fflush(stdout) == 0;

@@ -37,7 +37,7 @@ void note_signal(int number) {
 }
 
 // While it lives, a signal ends a read that waits. At other times the loop hears of them, which
-// does not run while somebody types.
+// does not run while a line is typed.
 class InterruptedReads {
  public:
   InterruptedReads() {
@@ -79,7 +79,7 @@ Prompt::Prompt(std::filesystem::path history)
     : on_terminal_(::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1),
       history_(std::move(history)) {
   if (!on_terminal_) return;
-  // While a step runs, nobody reads and the terminal would make an end of input of Ctrl-D, which
+  // While a step runs, nothing reads, and the terminal would make an end of input of Ctrl-D, which
   // the line editor then meets as a null byte that means nothing. Without such a key it stays
   // Ctrl-D.
   end_key_ = exchange_end_key(_POSIX_VDISABLE);

@@ -1,4 +1,4 @@
-// cli/prompt.h: lines from whoever types, with history and editing on a terminal.
+// cli/prompt.h: lines as they are typed, with history and editing on a terminal.
 #pragma once
 
 #include <filesystem>

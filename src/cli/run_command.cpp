@@ -1,12 +1,15 @@
 #include "cli/run_command.h"
 
 #include "base/log.h"
+#include "cli/complaint.h"
 #include "cli/exit_code.h"
-#include "cli/local_setup.h"
 #include "cli/prompt.h"
-#include "cli/run_session.h"
+#include "cli/script_runner.h"
+#include "cli/shared_options.h"
 #include "cli/statement_reader.h"
 #include "cli/terminal.h"
+#include "os/descriptor_limit.h"
+#include "runtime/state_directory.h"
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -41,8 +44,8 @@ this machine (`hearth doctor` says why), 124 time-out, 130 interrupted, 137 kill
 128 and the signal's number for any other it died of. Of several files, the first that is not 0;
 with --interactive, the last step's. 1 instead of 0 if standard output could not be written to.)";
 
-// All of them before anything is started: one that is not there is found at once, and whoever is
-// still typing can be interrupted.
+// All of them before anything is started: a missing file is found at once, and typing can
+// still be interrupted.
 struct Script {
   std::string file;
   std::string text;
@@ -60,23 +63,23 @@ bool says_goodbye(std::string_view statement) {
 }
 
 // A script gets its KeyboardInterrupt; while there is none, everything else is given up.
-Task<> pass_interrupts(RunSession& session, asio::cancellation_signal& give_up) {
+Task<> pass_interrupts(ScriptRunner& runner, asio::cancellation_signal& give_up) {
   asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
   while (true) {
     co_await signals.async_wait(asio::use_awaitable);
-    if (session.is_running()) {
-      co_await session.interrupt();
+    if (runner.is_running()) {
+      co_await runner.interrupt();
     } else {
-      session.give_up();
+      runner.give_up();
       give_up.emit(asio::cancellation_type::terminal);
     }
   }
 }
 
-Task<int> run_files(RunSession& session, const std::vector<Script>& scripts) {
+Task<int> run_files(ScriptRunner& runner, const std::vector<Script>& scripts) {
   int first_failure = exit_code::ok;
   for (const Script& script : scripts) {
-    const int code = co_await session.run_script(script.text, script.file);
+    const int code = co_await runner.run_script(script.text, script.file);
     if (first_failure == exit_code::ok) first_failure = code;
     if (code == exit_code::interrupted) break;
   }
@@ -84,7 +87,7 @@ Task<int> run_files(RunSession& session, const std::vector<Script>& scripts) {
 }
 
 // What a prompt is told until it ends; returns the last step's exit code.
-Task<int> run_typed(RunSession& session, Prompt& prompt, int last) {
+Task<int> run_typed(ScriptRunner& runner, Prompt& prompt, int last) {
   StatementReader statement;
   while (const std::optional<Prompt::Line> line =
              prompt.line(statement.empty() ? ">>> " : "... ")) {
@@ -93,38 +96,39 @@ Task<int> run_typed(RunSession& session, Prompt& prompt, int last) {
     } else if (statement.add(line->text)) {
       std::string text = statement.take();
       if (says_goodbye(text)) co_return last;
-      last = co_await session.run_step(std::move(text));
+      last = co_await runner.run_step(std::move(text));
     }
   }
-  if (!statement.empty()) last = co_await session.run_step(statement.take());
+  if (!statement.empty()) last = co_await runner.run_step(statement.take());
   co_return last;
 }
 
-Task<int> run_all(RunSession& session, const RunOptions& options,
+Task<int> run_all(ScriptRunner& runner, const RunOptions& options,
                   const std::vector<Script>& scripts, std::string history) {
   const bool show_build = ::isatty(STDERR_FILENO) == 1 && !options.quiet;
-  RunSession::OnLine on_line;
-  if (show_build) on_line = [](const std::string& line) { std::cerr << line << '\n'; };
+  pool::SandboxPool::OnProgress on_progress;
+  if (show_build)
+    on_progress = [](const std::string&, const std::string& line) { std::cerr << line << '\n'; };
   std::optional<Prompt> prompt;  // early, so that nothing of what is typed is lost
   if (options.interactive) prompt.emplace(std::move(history));
-  co_await session.open(std::move(on_line));
-  if (!prompt) co_return co_await run_files(session, scripts);
+  co_await runner.open(std::move(on_progress));
+  if (!prompt) co_return co_await run_files(runner, scripts);
   int last = exit_code::ok;
-  for (const Script& script : scripts) last = co_await session.run_step(script.text);
-  co_return co_await run_typed(session, *prompt, last);
+  for (const Script& script : scripts) last = co_await runner.run_step(script.text);
+  co_return co_await run_typed(runner, *prompt, last);
 }
 
 // Whatever happens, what was started is ended before the loop is left.
-Task<> run_and_close(RunSession& session, const RunOptions& options,
+Task<> run_and_close(ScriptRunner& runner, const RunOptions& options,
                      const std::vector<Script>& scripts, std::string history,
                      asio::io_context& loop, int& code, std::exception_ptr& failure) {
   try {
-    code = co_await run_all(session, options, scripts, std::move(history));
+    code = co_await run_all(runner, options, scripts, std::move(history));
   } catch (...) {
     failure = std::current_exception();
   }
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  co_await session.close();
+  co_await runner.close();
   loop.stop();
 }
 
@@ -132,28 +136,27 @@ void rethrow(const std::exception_ptr& failure) {
   if (failure) std::rethrow_exception(failure);
 }
 
-int run(const RunOptions& options, const settings::Env& environment) {
+int run(const RunOptions& options, const settings::Env& env) {
   const std::vector<Script> scripts = read_scripts(options.files);
-  const RunPlan plan = make_run_plan(options, environment, python_versions(options));
+  const RunPlan plan = make_run_plan(options, env);
   log::configure(
       plan.settings.log.level == log::Level::info ? log::Level::warning : plan.settings.log.level,
       plan.settings.log.format);
   const std::unique_ptr<RunOutput> output =
       options.as_json ? json_output(std::cout)
                       : human_output(std::cout, std::cerr,
-                                     {.with_colours = wants_colours(STDERR_FILENO, environment),
+                                     {.with_colours = wants_colours(STDERR_FILENO, env),
                                       .quiet = options.quiet || options.interactive,
                                       .in_steps = options.interactive});
-  allow_many_descriptors();
+  os::raise_descriptor_limit();
   asio::io_context loop(1);
-  RunSession session(loop.get_executor(), plan, options, environment, *output);
-  const std::string history =
-      state_directory(plan.settings, environment, ::geteuid() == 0) + "/history";
+  ScriptRunner runner(loop.get_executor(), plan, options, env, *output);
+  const std::string history = runtime::state_directory(plan.settings, env) + "/history";
   int code = exit_code::failure;
   std::exception_ptr failure;
   asio::cancellation_signal give_up;
-  asio::co_spawn(loop, pass_interrupts(session, give_up), rethrow);
-  asio::co_spawn(loop, run_and_close(session, options, scripts, history, loop, code, failure),
+  asio::co_spawn(loop, pass_interrupts(runner, give_up), rethrow);
+  asio::co_spawn(loop, run_and_close(runner, options, scripts, history, loop, code, failure),
                  asio::bind_cancellation_slot(give_up.slot(), rethrow));
   loop.run();
   rethrow(failure);
@@ -236,6 +239,7 @@ RunOptions checked(const RawOptions& raw) {
       throw CLI::ValidationError("--mount", text + ": there is no " + mount->host_path);
     options.mounts.push_back(*mount);
   }
+  options.pool_size = 0;  // a sandbox is made when it is needed
   if (options.files.empty() && !options.interactive) {
     if (::isatty(STDIN_FILENO) == 1) throw CLI::RequiredError("FILE, - or --interactive");
     options.files = {"-"};

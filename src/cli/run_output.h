@@ -1,4 +1,4 @@
-// cli/run_output.h: what a turn looks like to whoever started it.
+// cli/run_output.h: how a turn is shown to its caller.
 #pragma once
 
 #include "execution/execution_result.h"

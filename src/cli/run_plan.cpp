@@ -1,10 +1,12 @@
 #include "cli/run_plan.h"
 
-#include "cli/register_settings.h"
+#include "runtime/backends.h"
+#include "runtime/register_settings.h"
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -15,27 +17,26 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view usual_name = "default";
 
-// Without a file, one plain blueprint with a Python this machine has.
-settings::LoadedSettings built_in(const settings::Env& environment,
-                                  const std::vector<std::string>& pythons) {
-  std::string text = "[[blueprint]]\nname = \"" + std::string(usual_name) + "\"\n";
-  if (!pythons.empty()) text += "python_version = \"" + pythons.front() + "\"\n";
-  return settings::load_settings(
-      {.file = "built-in.toml", .text = std::move(text), .environment = environment});
+// Without a file, one plain blueprint with a Python that is there.
+settings::LoadedSettings built_in(const RunOptions& options, const settings::Env& env) {
+  settings::LoadedSettings loaded = settings::load_settings({.file = "built-in.toml", .env = env});
+  const std::string& backend =
+      options.backend.empty() ? loaded.settings.pool.backend : options.backend;
+  loaded.settings.blueprints = {runtime::plain_blueprint(backend)};
+  return loaded;
 }
 
-settings::LoadedSettings load(const RunOptions& options, const settings::Env& environment,
-                              const std::vector<std::string>& pythons) {
+settings::LoadedSettings load(const RunOptions& options, const settings::Env& env) {
   std::optional<fs::path> named;
   if (options.config) named = *options.config;
   settings::SettingsFile file;
   try {
-    file = settings::find_settings_file(named, environment);
+    file = settings::find_settings_file(named, env);
   } catch (const Error&) {
     if (named) throw;
-    return built_in(environment, pythons);
+    return built_in(options, env);
   }
-  return settings::load_settings(settings::read_settings_input(file, environment, {}));
+  return settings::load_settings(settings::read_settings_input(file, env, {}));
 }
 
 std::string choose_blueprint(const settings::Settings& settings, const std::string& wanted) {
@@ -60,6 +61,10 @@ void apply(const RunOptions& options, blueprint::SandboxConfig& config) {
     if (limits.memory_swap_mb > 0) limits.memory_swap_mb += *options.memory_mb - limits.memory_mb;
     limits.memory_mb = *options.memory_mb;
   }
+  if (options.timeout_seconds)
+    config.resource_limits.execution_timeout_sec =
+        static_cast<std::int64_t>(std::ceil(*options.timeout_seconds));
+  if (options.pool_size) config.pool_size = *options.pool_size;
   for (const blueprint::FileResource& mount : options.mounts) config.resources.push_back(mount);
 }
 
@@ -109,35 +114,20 @@ std::optional<blueprint::FileResource> parse_mount(const std::string& text) {
   return resource;
 }
 
-RunPlan make_run_plan(const RunOptions& options, const settings::Env& environment,
-                      const std::vector<std::string>& pythons) {
-  settings::LoadedSettings loaded = load(options, environment, pythons);
+RunPlan make_run_plan(const RunOptions& options, const settings::Env& env) {
+  settings::LoadedSettings loaded = load(options, env);
+  if (!options.backend.empty()) loaded.settings.pool.backend = options.backend;
+  if (options.allow_degraded) loaded.settings.native.allow_degraded = true;
   RunPlan plan;
   if (!options.any_blueprint) plan.blueprint = choose_blueprint(loaded.settings, options.blueprint);
   for (blueprint::SandboxConfig& config : loaded.settings.blueprints)
     if (config.name == plan.blueprint) apply(options, config);
-  plan.registry = register_settings(loaded);
+  plan.registry = runtime::register_settings(loaded, runtime::usual_backends());
   std::vector<registry::Tool> tools;
   for (const std::string& file : options.tools) tools.push_back(named_tool(file, plan.blueprint));
   if (!tools.empty()) plan.registry.register_tools(std::move(tools));
   plan.settings = std::move(loaded.settings);
-  if (!options.backend.empty())
-    plan.settings.pool.backend =
-        options.backend == "docker" ? settings::Backend::docker : settings::Backend::native;
   return plan;
-}
-
-std::string state_directory(const settings::Settings& settings, const settings::Env& environment,
-                            bool is_root) {
-  const bool configured = settings.state.dir != settings::StateSettings{}.dir;
-  if (is_root || configured) return settings.state.dir;
-  const auto value = [&](const char* name) {
-    const auto found = environment.find(name);
-    return found == environment.end() ? std::string() : found->second;
-  };
-  if (!value("XDG_STATE_HOME").empty()) return value("XDG_STATE_HOME") + "/hearth";
-  if (!value("HOME").empty()) return value("HOME") + "/.local/state/hearth";
-  return settings.state.dir;
 }
 
 }  // namespace hearth::cli

@@ -27,7 +27,8 @@ struct RunOptions {
   bool quiet = false;
   bool allow_degraded = false;
   bool any_blueprint = false;  // whichever is called for, later
-  std::string backend{};       // native, docker; empty: as configured
+  std::optional<std::int64_t> pool_size{};
+  std::string backend{};  // empty: as configured
 };
 
 // "512M", "2g", and "512" as megabytes; nothing if it is none.
@@ -44,12 +45,6 @@ struct RunPlan {
 };
 
 // SettingsError, ConfigError, ToolError, UnknownBlueprint or Error, each with a message for people.
-// `pythons`: the versions there are, best first, for when no configuration says which.
-RunPlan make_run_plan(const RunOptions& options, const settings::Env& environment,
-                      const std::vector<std::string>& pythons);
-
-// Where environments are kept: as configured, but not where only root may write.
-std::string state_directory(const settings::Settings& settings, const settings::Env& environment,
-                            bool is_root);
+RunPlan make_run_plan(const RunOptions& options, const settings::Env& env);
 
 }  // namespace hearth::cli

@@ -4,11 +4,11 @@
 
 namespace hearth::cli {
 
-bool wants_colours(int fd, const settings::Env& environment) {
-  const auto no_color = environment.find("NO_COLOR");
-  if (no_color != environment.end() && !no_color->second.empty()) return false;
-  const auto terminal = environment.find("TERM");
-  if (terminal != environment.end() && terminal->second == "dumb") return false;
+bool wants_colours(int fd, const settings::Env& env) {
+  const auto no_color = env.find("NO_COLOR");
+  if (no_color != env.end() && !no_color->second.empty()) return false;
+  const auto terminal = env.find("TERM");
+  if (terminal != env.end() && terminal->second == "dumb") return false;
   return ::isatty(fd) == 1;
 }
 

@@ -6,6 +6,6 @@
 namespace hearth::cli {
 
 // Only on a terminal that can show colours, and never with NO_COLOR (no-color.org) set.
-bool wants_colours(int fd, const settings::Env& environment);
+bool wants_colours(int fd, const settings::Env& env);
 
 }  // namespace hearth::cli

@@ -1,7 +1,7 @@
 // docker/engine_error.h: what can go wrong between us and a Docker engine.
 #pragma once
 
-#include "base/error.h"
+#include "backend/errors.h"
 
 #include <string>
 #include <utility>
@@ -18,8 +18,8 @@ struct EngineError : Error {
 
 // There is no engine, it is out of reach, or its answer broke off. Says what to do where that is
 // known.
-struct EngineUnreachable : Error {
-  using Error::Error;
+struct EngineUnreachable : backend::BackendUnavailable {
+  using BackendUnavailable::BackendUnavailable;
 };
 
 // It took longer than the call was given.

@@ -2,6 +2,7 @@
 // anything, and what follows from it.
 #pragma once
 
+#include "backend/backend.h"
 #include "native/cgroup_mounts.h"
 #include "native/user_plan.h"
 
@@ -37,14 +38,7 @@ struct MachineFacts {
 // otherwise.
 MachineFacts gather_machine_facts();
 
-struct Finding {
-  enum class State { good, weak, missing };
-  std::string what{};
-  std::string found{};
-  State state = State::good;
-  std::string consequence{};  // of what is not good
-  std::string remedy{};       // a command or a sentence
-};
+using backend::Finding;
 std::vector<Finding> findings_of(const MachineFacts& facts);
 
 // The flags of `docker run` that give a container a cgroup of its own to write.

@@ -27,7 +27,7 @@ std::optional<CgroupMounts::Version> version_of(const std::unique_ptr<CgroupTree
 }  // namespace
 
 CannotSandbox::CannotSandbox(std::vector<std::string> what, Remedy remedy)
-    : Error(in_words(what, remedy)), missing(std::move(what)) {}
+    : BackendUnavailable(in_words(what, remedy)), missing(std::move(what)) {}
 
 std::shared_ptr<const NativeMachine> open_native_machine(const NativeMachineOptions& options) {
   auto machine = std::make_shared<NativeMachine>();

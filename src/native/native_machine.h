@@ -2,8 +2,8 @@
 // sources of a process. Refuses a machine on which sandboxes would be weaker than promised.
 #pragma once
 
+#include "backend/errors.h"
 #include "backend/programs.h"
-#include "base/error.h"
 #include "native/cgroup_tree.h"
 #include "native/sandbox_users.h"
 #include "native/uid_range.h"
@@ -54,7 +54,7 @@ struct NativeMachineOptions {
   bool use_large_pages = true;
 };
 
-struct CannotSandbox : Error {
+struct CannotSandbox : backend::BackendUnavailable {
   enum class Remedy { allow_degraded, none };
   explicit CannotSandbox(std::vector<std::string> what, Remedy remedy = Remedy::allow_degraded);
   std::vector<std::string> missing;

@@ -44,13 +44,13 @@ blueprint::NetworkPolicy narrowed(Problems& problems, const blueprint::NetworkPo
 }  // namespace
 
 Secrets resolve_secrets(std::vector<std::string> names, const std::map<std::string, Secret>& given,
-                        const std::map<std::string, std::string>& environment) {
+                        const FindSecret& find) {
   Secrets secrets{std::move(names), {}};
   for (const std::string& name : secrets.names) {
     if (const auto found = given.find(name); found != given.end())
       secrets.values.emplace(*found);
-    else if (const auto variable = environment.find(name); variable != environment.end())
-      secrets.values.emplace(name, variable->second);
+    else if (std::optional<Secret> value = find ? find(name) : std::nullopt)
+      secrets.values.emplace(name, *std::move(value));
   }
   return secrets;
 }
@@ -69,7 +69,7 @@ Binding bind(const blueprint::SandboxConfig& config, const Secrets& secrets,
   binding.secrets = secrets;
   binding.files = std::move(options.files);
   binding.mode = config.execution_mode;
-  binding.patience = options.patience;
+  binding.patience = options.patience.value_or(usual_checkout_timeout);
   return binding;
 }
 

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ struct WorkspaceFile {
   unsigned mode = 0644;
 };
 
+inline constexpr std::chrono::milliseconds usual_checkout_timeout{30'000};
+
 struct CheckoutOptions {
   // Absent: the lease has an owner of its own, and its sandbox is not reused.
   std::optional<Owner> owner{};
@@ -35,8 +38,8 @@ struct CheckoutOptions {
   std::optional<std::int64_t> execution_timeout_sec{};
   std::optional<std::int64_t> max_output_bytes{};
   std::optional<blueprint::NetworkPolicy> network_policy{};
-  // How long to wait for a sandbox.
-  std::chrono::milliseconds patience{30'000};
+  // How long to wait for a sandbox; absent: the pool's checkout_timeout.
+  std::optional<std::chrono::milliseconds> patience{};
 };
 
 struct Secrets {
@@ -57,10 +60,12 @@ struct Binding {
   std::chrono::milliseconds patience{};
 };
 
-// Each name's value, from `given` first, else from `environment`. A name without a value is left
-// out, and init refuses the turn.
+// The value of the secret of this name, where there is one.
+using FindSecret = std::function<std::optional<Secret>(const std::string& name)>;
+// Each name's value, from `given` first, else what `find` says. A name without a value is left out,
+// and init refuses the turn.
 Secrets resolve_secrets(std::vector<std::string> names, const std::map<std::string, Secret>& given,
-                        const std::map<std::string, std::string>& environment);
+                        const FindSecret& find);
 
 // ConfigError with everything that is wider than the blueprint, or wrong.
 Binding bind(const blueprint::SandboxConfig& config, const Secrets& secrets,

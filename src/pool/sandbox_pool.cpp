@@ -21,17 +21,17 @@ std::uint64_t megabytes(std::uint64_t bytes) { return bytes >> 20; }
 }  // namespace
 
 SandboxPool::SandboxPool(const asio::any_io_executor& executor,
-                         const registry::ToolRegistry& registry, backend::SourceFactory& sources,
+                         const registry::ToolRegistry& registry, backend::Backend& backend,
                          PoolOptions options, Clock* clock)
     : executor_(executor),
       registry_(registry),
-      sources_(sources),
+      backend_(backend),
       options_(std::move(options)),
       host_paths_(options_.host_path_map),
       own_clock_(executor),
       clock_(clock != nullptr ? *clock : own_clock_),
       budget_(std::make_shared<MemoryBudget>(options_.memory_budget_bytes.value_or(
-          default_memory_budget_bytes(sources.memory_limit_bytes())))),
+          default_memory_budget_bytes(backend.memory_limit_bytes())))),
       shutting_down_(executor),
       ending_(executor) {
   budget_->on_freed([this] {
@@ -106,6 +106,8 @@ void SandboxPool::reserve_memory_for(const std::vector<std::string>& names) {
 
 Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
                               std::map<std::string, Entry>& started) {
+  Entry entry;
+  entry.secrets = resolve_secrets(registry_.secret_names_of(name), options_.secrets, options_.find_secret);
   std::shared_ptr<backend::SandboxSource> source;
   std::exception_ptr failure;
   try {
@@ -119,11 +121,8 @@ Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
     throw PoolClosed("the pool is shut down");
   }
   if (failure) std::rethrow_exception(failure);
-  Entry entry;
   entry.fleet = std::make_shared<Fleet>(executor_, registry_.blueprint(name), fleet_options(),
                                         std::move(source), budget_, clock_);
-  entry.secrets =
-      resolve_secrets(registry_.secret_names_of(name), options_.secrets, options_.environment);
   started.emplace(name, entry);
   fleets_.emplace(name, entry);
   entry.fleet->start();
@@ -131,15 +130,15 @@ Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
 
 Task<> SandboxPool::open_source(std::string name, OnProgress on_progress,
                                 std::shared_ptr<backend::SandboxSource>& source) {
-  backend::SourceFactory::OnProgress on_line;
+  backend::Backend::OnProgress on_line;
   if (on_progress) on_line = [&](const std::string& line) { on_progress(name, line); };
-  source = co_await sources_.open(name, mounts_of(name), on_line);
+  source = co_await backend_.open(name, mounts_of(name), on_line);
 }
 
 FleetOptions SandboxPool::fleet_options() const {
   FleetOptions options = options_.fleet;
-  options.max_uses = options_.max_uses.value_or(sources_.usual_max_uses());
-  options.parallel_spawns = sources_.parallel_spawns();
+  options.max_uses = options_.max_uses.value_or(backend_.usual_max_uses());
+  options.parallel_spawns = backend_.parallel_spawns();
   return options;
 }
 
@@ -159,6 +158,7 @@ Task<Lease> SandboxPool::checkout(std::string name, CheckoutOptions options) {
     throw registry::UnknownBlueprint(name, std::move(started));
   }
   const std::shared_ptr<Fleet> fleet = found->second.fleet;
+  if (!options.patience) options.patience = options_.checkout_timeout;
   co_return co_await fleet->checkout(
       bind(fleet->config(), found->second.secrets, std::move(options)));
 }

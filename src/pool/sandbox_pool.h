@@ -5,7 +5,7 @@
 #include "async/clock.h"
 #include "async/event.h"
 #include "async/mutex.h"
-#include "backend/sandbox.h"
+#include "backend/backend.h"
 #include "pool/fleet.h"
 #include "pool/host_path_map.h"
 #include "pool/lease.h"
@@ -22,9 +22,10 @@
 namespace hearth::pool {
 
 struct PoolOptions {
-  // Values of secrets by name; one that is not here is looked for in `environment`.
+  // Values of secrets by name; `find_secret` is asked for those that are not here, when a blueprint
+  // that names them is started. It may throw.
   std::map<std::string, Secret> secrets{};
-  std::map<std::string, std::string> environment{};
+  FindSecret find_secret{};
 
   // For a controller that runs in a container: path prefixes as it sees them, and as the engine's
   // machine does. The longest that holds a path wins.
@@ -33,6 +34,7 @@ struct PoolOptions {
   FleetOptions fleet{};
   // Leases of one sandbox, all of the same named owner. Absent: what the backend is made for.
   std::optional<std::uint64_t> max_uses{};
+  std::chrono::milliseconds checkout_timeout = usual_checkout_timeout;
   std::optional<std::uint64_t> memory_budget_bytes{};  // absent: eight tenths of what there is
   // What an idle sandbox is counted for; a leased one is counted for all it may use.
   std::uint64_t idle_memory_bytes = std::uint64_t{4} << 20;
@@ -45,7 +47,7 @@ class SandboxPool {
 
   // What is referred to must outlive the pool. ConfigError if the path map makes no sense.
   SandboxPool(const asio::any_io_executor& executor, const registry::ToolRegistry& registry,
-              backend::SourceFactory& sources, PoolOptions options, Clock* clock = nullptr);
+              backend::Backend& backend, PoolOptions options, Clock* clock = nullptr);
   // After shutdown().
   ~SandboxPool();
   SandboxPool(const SandboxPool&) = delete;
@@ -85,7 +87,7 @@ class SandboxPool {
 
   asio::any_io_executor executor_;
   const registry::ToolRegistry& registry_;
-  backend::SourceFactory& sources_;
+  backend::Backend& backend_;
   PoolOptions options_;
   HostPathMap host_paths_;
   SystemClock own_clock_;

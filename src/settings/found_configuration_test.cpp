@@ -13,13 +13,13 @@ namespace fs = std::filesystem;
 namespace {
 
 // `key` and place of each problem of a file that was found in `folder`.
-std::string refused(const fs::path& folder, std::string text, Env environment = {},
+std::string refused(const fs::path& folder, std::string text, Env env = {},
                     bool was_named = false) {
   std::string places;
   try {
     load_settings({.file = folder / "hearth.toml",
                    .text = std::move(text),
-                   .environment = std::move(environment),
+                   .env = std::move(env),
                    .was_named = was_named});
   } catch (const SettingsError& error) {
     for (const Diagnostic& diagnostic : error.diagnostics) {

@@ -105,8 +105,7 @@ LoadedSettings load_settings(SettingsInput input) {
 
   blueprint::Decoder decoder;
   boost::json::value tree = loaded.document->to_tree(decoder.problems());
-  OverrideResult overrides =
-      apply_overrides(tree.as_object(), input.environment, input.command_line);
+  OverrideResult overrides = apply_overrides(tree.as_object(), input.env, input.command_line);
   loaded.origins = std::move(overrides.origins);
   loaded.warnings = std::move(overrides.warnings);
 
@@ -130,10 +129,10 @@ LoadedSettings load_settings(SettingsInput input) {
   return loaded;
 }
 
-SettingsFile find_settings_file(const std::optional<fs::path>& named, const Env& environment) {
+SettingsFile find_settings_file(const std::optional<fs::path>& named, const Env& env) {
   if (named) return {*named};
-  const auto variable = environment.find("HEARTH_CONFIG");
-  if (variable != environment.end() && !variable->second.empty()) return {variable->second};
+  const auto variable = env.find("HEARTH_CONFIG");
+  if (variable != env.end() && !variable->second.empty()) return {variable->second};
   std::error_code ignored;
   if (fs::exists("hearth.toml", ignored)) return {.path = "hearth.toml", .was_named = false};
   if (fs::exists("/etc/hearth/hearth.toml", ignored)) return {"/etc/hearth/hearth.toml"};
@@ -142,7 +141,7 @@ SettingsFile find_settings_file(const std::optional<fs::path>& named, const Env&
       "/etc/hearth/hearth.toml (hearth.example.toml is one to start with)");
 }
 
-SettingsInput read_settings_input(const SettingsFile& file, Env environment,
+SettingsInput read_settings_input(const SettingsFile& file, Env env,
                                   std::vector<CommandLineSetting> command_line) {
   // A repository's link would make an error message quote the file that it leads to.
   std::error_code failed;
@@ -153,7 +152,7 @@ SettingsInput read_settings_input(const SettingsFile& file, Env environment,
   return {.file = file.path,
           .text = os::read_trusted_file(
               file.path, file.was_named ? most_settings_bytes : most_found_settings_bytes),
-          .environment = std::move(environment),
+          .env = std::move(env),
           .command_line = std::move(command_line),
           .was_named = file.was_named};
 }

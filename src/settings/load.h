@@ -18,7 +18,7 @@ namespace hearth::settings {
 struct SettingsInput {
   std::filesystem::path file{};  // relative paths in the text are relative to its folder
   std::string text{};
-  Env environment{};
+  Env env{};
   std::vector<CommandLineSetting> command_line{};
   bool was_named = true;  // false: found in the current directory, see found_configuration.h
 };
@@ -49,12 +49,11 @@ struct SettingsFile {
 
 // The file that was named, else $HEARTH_CONFIG, ./hearth.toml or /etc/hearth/hearth.toml: the first
 // that exists (a named one need not). Error, listing where it looked, when there is none.
-SettingsFile find_settings_file(const std::optional<std::filesystem::path>& named,
-                                const Env& environment);
+SettingsFile find_settings_file(const std::optional<std::filesystem::path>& named, const Env& env);
 
 // Reads the file; OsError when it cannot, os::UntrustedPath when another user could have written
 // it.
-SettingsInput read_settings_input(const SettingsFile& file, Env environment,
+SettingsInput read_settings_input(const SettingsFile& file, Env env,
                                   std::vector<CommandLineSetting> command_line);
 
 }  // namespace hearth::settings

@@ -11,19 +11,18 @@ using namespace hearth::settings;
 
 namespace {
 
-Settings load(std::string text, Env environment = {},
-              std::vector<CommandLineSetting> command_line = {}) {
-  return load_settings({"/etc/hearth/hearth.toml", std::move(text), std::move(environment),
-                        std::move(command_line)})
+Settings load(std::string text, Env env = {}, std::vector<CommandLineSetting> command_line = {}) {
+  return load_settings(
+             {"/etc/hearth/hearth.toml", std::move(text), std::move(env), std::move(command_line)})
       .settings;
 }
 
 // What a person would read, without the excerpts.
-std::vector<std::string> complaints(std::string text, Env environment = {},
+std::vector<std::string> complaints(std::string text, Env env = {},
                                     std::vector<CommandLineSetting> command_line = {}) {
   std::vector<std::string> lines;
   try {
-    load_settings({"h.toml", std::move(text), std::move(environment), std::move(command_line)});
+    load_settings({"h.toml", std::move(text), std::move(env), std::move(command_line)});
   } catch (const SettingsError& error) {
     for (Diagnostic diagnostic : error.diagnostics) {
       diagnostic.excerpt = {};
@@ -54,9 +53,9 @@ TEST_CASE("a direct reference needs the consent that source builds need") {
 TEST_CASE("C1: an empty file means the defaults") {
   const Settings settings = load("");
   CHECK(settings == Settings{});
-  CHECK(settings.server.listen == "127.0.0.1:8080");
-  CHECK(settings.session.max_sandboxes == 1000);
-  CHECK(settings.session.idle_timeout_ms == 1'800'000);
+  CHECK(settings.pool.backend == "native");
+  CHECK(settings.pool.max_overflow == 10);
+  CHECK(settings.pool.checkout_timeout_ms == 30'000);
 }
 
 TEST_CASE("a file declares settings, blueprints, tools and the sources of secrets") {
@@ -124,8 +123,8 @@ TEST_CASE("an unknown key is an error at its place, with the nearest known one")
 }
 
 TEST_CASE("a value of the wrong type is an error at its place") {
-  CHECK(complaints("[server]\nlisten = 8080\n") ==
-        Lines{"h.toml:2:10: error: server.listen must be a string, is an integer"});
+  CHECK(complaints("[pool]\nbackend = 8080\n") ==
+        Lines{"h.toml:2:11: error: pool.backend must be a string, is an integer"});
   CHECK(complaints("log = 3\n") == Lines{"h.toml:1:7: error: log must be a table, is an integer"});
   CHECK(complaints("[blueprint]\nname = 'a'\n") ==
         Lines{"h.toml:1:1: error: blueprint must be a list, is a table"});
@@ -148,8 +147,8 @@ memory_mb = 512
 memory_swap_mb = 512
 [[blueprint]]
 name = "default"
-[server]
-listen = "example.com"
+[state]
+dir = "example"
 [pool]
 max_overflow = -1
 )");
@@ -163,7 +162,7 @@ max_overflow = -1
         0);
   CHECK(lines[3] ==
         "h.toml:12:8: error: blueprint[1].name repeats \"default\", the name of blueprint[0]");
-  CHECK(lines[4].find("h.toml:14:10: error: server.listen must be an address and a port") == 0);
+  CHECK(lines[4] == "h.toml:14:7: error: state.dir must be absolute, is \"example\"");
   CHECK(lines[5] == "h.toml:16:16: error: pool.max_overflow must be at least 0, is -1");
 }
 
@@ -190,9 +189,7 @@ TEST_CASE("the command line wins over the environment, that over the file, that 
   CHECK(load(file, {{"HEARTH_LOG_LEVEL", "error"}}).log.level == log::Level::error);
   CHECK(load(file, {{"HEARTH_LOG_LEVEL", "error"}}, {{"log.level", "debug"}}).log.level ==
         log::Level::debug);
-  CHECK(load("", {{"HEARTH_MAX_SANDBOXES", "7"}}).session.max_sandboxes == 7);
-  CHECK(load("", {{"HEARTH_IDLE_TIMEOUT_MS", "5"}}).session.idle_timeout_ms == 5);
-  CHECK(load("", {{"HEARTH_SESSION_MAX_SANDBOXES", "8"}}).session.max_sandboxes == 8);
+  CHECK(load("", {{"HEARTH_POOL_MAX_USES", "7"}}).pool.max_uses == 7);
   CHECK(load("", {}, {{"state.dir", "/x=y"}}).state.dir == "/x=y");
 }
 
@@ -224,19 +221,15 @@ TEST_CASE("a bad value from the environment or the command line names where it c
   CHECK(complaints("[log]\nlevel = 'info'\n", {{"HEARTH_LOG_LEVEL", "loud"}}) ==
         Lines{"HEARTH_LOG_LEVEL: error: log.level must be one of debug, info, warning, error, is "
               "\"loud\""});
-  CHECK(
-      complaints("", {{"HEARTH_MAX_SANDBOXES", "many"}}) ==
-      Lines{"HEARTH_MAX_SANDBOXES: error: session.max_sandboxes must be an integer, is a string"});
+  CHECK(complaints("", {{"HEARTH_POOL_MAX_USES", "many"}}) ==
+        Lines{"HEARTH_POOL_MAX_USES: error: pool.max_uses must be an integer, is a string"});
   CHECK(complaints("", {}, {{"log.levle", "info"}}) ==
         Lines{"--set log.levle: error: is not a known key; did you mean \"log.level\"?"});
-  CHECK(complaints("", {{"HEARTH_MAX_SANDBOXES", "1"}, {"HEARTH_SESSION_MAX_SANDBOXES", "2"}}) ==
-        Lines{"environment variable HEARTH_MAX_SANDBOXES: error: contradicts "
-              "HEARTH_SESSION_MAX_SANDBOXES; set one of them"});
 }
 
 TEST_CASE("a variable that is nearly a setting gets a warning, others none") {
-  const auto warnings = [](Env environment) {
-    return load_settings({"h.toml", "", std::move(environment), {}}).warnings;
+  const auto warnings = [](Env env) {
+    return load_settings({"h.toml", "", std::move(env), {}}).warnings;
   };
   CHECK(warnings({{"HEARTH_LOG_LEVLE", "debug"}}) ==
         Lines{"HEARTH_LOG_LEVLE is not a known setting; did you mean HEARTH_LOG_LEVEL?"});
@@ -292,16 +285,34 @@ TEST_CASE("a path with a NUL byte is refused: the kernel would read only its beg
               "h.toml:10:16: error: secrets.KEY.file holds a NUL byte, which no path can"});
 }
 
-TEST_CASE("listen addresses are an IP address and a port") {
-  for (const char* good : {"0.0.0.0:80", "[::]:8080", "localhost:0", "127.0.0.1:65535"}) {
-    INFO(good);
-    CHECK(complaints("", {}, {{"server.listen", good}}).empty());
+TEST_CASE("every option of the pool is a key with bounds") {
+  const Settings settings = load(R"([pool]
+max_uses = 3
+checkout_timeout_ms = 5
+memory_budget_mb = 1024
+idle_memory_mb = 8
+max_age_sec = 60
+probe_after_sec = 7
+replacement_delay_ms = 0
+)");
+  CHECK(settings.pool == PoolSettings{.max_uses = 3,
+                                      .checkout_timeout_ms = 5,
+                                      .memory_budget_mb = 1024,
+                                      .idle_memory_mb = 8,
+                                      .max_age_sec = 60,
+                                      .probe_after_sec = 7,
+                                      .replacement_delay_ms = 0});
+  for (const char* key : {"max_uses", "checkout_timeout_ms", "memory_budget_mb", "idle_memory_mb",
+                          "max_age_sec", "probe_after_sec", "replacement_delay_ms"}) {
+    INFO(key);
+    CHECK(complaints("", {}, {{std::string("pool.") + key, "-1"}}).size() == 1);
+    CHECK(complaints("", {}, {{std::string("pool.") + key, "9999999999999"}}).size() == 1);
   }
-  for (const char* bad : {"", ":80", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536",
-                          "127.1:80", "::1:80", "[::1]", "example.com:80", "127.0.0.1:+1"}) {
-    INFO(bad);
-    CHECK(complaints("", {}, {{"server.listen", bad}}).size() == 1);
-  }
+}
+
+TEST_CASE("a section that nothing reads is refused") {
+  CHECK(complaints("[session]\nmax_sandboxes = 1\n") ==
+        Lines{"h.toml:1:2: error: session is not a known key"});
 }
 
 TEST_CASE("directories of wheels are relative to the configuration's folder") {

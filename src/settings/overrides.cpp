@@ -40,9 +40,7 @@ std::vector<OverridableKey> list_keys() {
     for_each_field(fields, [&]<typename Field>(std::string_view key, const Field&) {
       OverridableKey entry{
           .section = std::string(section), .key = std::string(key), .kind = kind_of<Field>()};
-      entry.variables = {"HEARTH_" + upper_case(section) + '_' + upper_case(key)};
-      // These two were promised without their section.
-      if (section == "session") entry.variables.push_back("HEARTH_" + upper_case(key));
+      entry.variable = "HEARTH_" + upper_case(section) + '_' + upper_case(key);
       keys.push_back(std::move(entry));
     });
   });
@@ -84,20 +82,12 @@ class Overrider {
     result_.origins[key.path()] = std::move(origin);
   }
 
-  void apply_environment(const Env& environment) {
+  void apply_env(const Env& env) {
     for (const OverridableKey& key : overridable_keys()) {
-      const std::string* earlier = nullptr;
-      for (const std::string& variable : key.variables) {
-        const auto found = environment.find(variable);
-        if (found == environment.end()) continue;
-        if (earlier != nullptr && environment.at(*earlier) != found->second)
-          result_.problems.push_back({"environment variable " + variable,
-                                      "contradicts " + *earlier + "; set one of them"});
-        put(key, found->second, variable);
-        earlier = &variable;
-      }
+      const auto found = env.find(key.variable);
+      if (found != env.end()) put(key, found->second, key.variable);
     }
-    warn_of_slips(environment);
+    warn_of_slips(env);
   }
 
   void apply_command_line(const std::vector<CommandLineSetting>& settings) {
@@ -117,11 +107,10 @@ class Overrider {
 
  private:
   // A warning only: others (a cluster's service links, say) set variables that look like ours.
-  void warn_of_slips(const Env& environment) {
+  void warn_of_slips(const Env& env) {
     std::vector<std::string> known;
-    for (const OverridableKey& key : overridable_keys())
-      known.insert(known.end(), key.variables.begin(), key.variables.end());
-    for (const auto& [variable, unused] : environment) {
+    for (const OverridableKey& key : overridable_keys()) known.push_back(key.variable);
+    for (const auto& [variable, unused] : env) {
       if (!variable.starts_with("HEARTH_") || variable == "HEARTH_CONFIG") continue;
       if (std::find(known.begin(), known.end(), variable) != known.end()) continue;
       if (const auto meant = nearest(variable, known))
@@ -141,24 +130,24 @@ const std::vector<OverridableKey>& overridable_keys() {
   return keys;
 }
 
-OverrideResult apply_overrides(json::object& tree, const Env& environment,
+OverrideResult apply_overrides(json::object& tree, const Env& env,
                                const std::vector<CommandLineSetting>& command_line) {
   OverrideResult result;
   Overrider overrider(tree, result);
-  overrider.apply_environment(environment);
+  overrider.apply_env(env);
   overrider.apply_command_line(command_line);
   return result;
 }
 
 Env current_env() {
-  Env environment;
+  Env env;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');
     if (equals != std::string_view::npos)
-      environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+      env.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
-  return environment;
+  return env;
 }
 
 }  // namespace hearth::settings

@@ -22,12 +22,12 @@ struct CommandLineSetting {
 // What was overridden: `log.level` by "HEARTH_LOG_LEVEL" or "--set log.level".
 using Origins = std::map<std::string, std::string>;
 
-// A key that can be overridden, and the names it has in the environment.
+// A key that can be overridden, and the environment variable that does it.
 struct OverridableKey {
   std::string section{};
   std::string key{};
   enum class Kind { text, integer, boolean, list } kind = Kind::text;
-  std::vector<std::string> variables{};
+  std::string variable{};
 
   std::string path() const { return section + '.' + key; }
 };
@@ -42,7 +42,7 @@ struct OverrideResult {
 };
 
 // Puts the values into `tree`: the command line's over the environment's over the file's.
-OverrideResult apply_overrides(boost::json::object& tree, const Env& environment,
+OverrideResult apply_overrides(boost::json::object& tree, const Env& env,
                                const std::vector<CommandLineSetting>& command_line);
 
 // This process's environment.

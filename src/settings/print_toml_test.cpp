@@ -65,11 +65,11 @@ TEST_CASE("C1: the example explains every key there is, and is valid") {
   REQUIRE(settings.blueprints.size() >= 2);
   CHECK(settings.blueprints[0] == blueprint::SandboxConfig{.name = "default"});
   CHECK(settings.log == LogSettings{});
-  CHECK(settings.server == ServerSettings{});
   CHECK(settings.state == StateSettings{});
   CHECK(settings.pool == PoolSettings{});
-  CHECK(settings.session == SessionSettings{});
   CHECK(settings.builder == BuilderSettings{});
+  CHECK(settings.native == NativeSettings{});
+  CHECK(settings.docker == DockerSettings{});
 
   const auto explains = [&](auto described) {
     for_each_field(described, [&](std::string_view key, const auto&) {
@@ -84,11 +84,11 @@ TEST_CASE("C1: the example explains every key there is, and is valid") {
   };
   explains(Settings{});
   explains(LogSettings{});
-  explains(ServerSettings{});
   explains(StateSettings{});
   explains(PoolSettings{});
-  explains(SessionSettings{});
   explains(BuilderSettings{});
+  explains(NativeSettings{});
+  explains(DockerSettings{});
   explains(SecretSource{});
   explains(ToolDeclaration{});
   explains(blueprint::SandboxConfig{});

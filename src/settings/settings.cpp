@@ -3,7 +3,6 @@
 #include "blueprint/checks.h"
 #include "blueprint/python_names.h"
 #include "blueprint/requirement.h"
-#include "settings/listen_address.h"
 #include "settings/settings_fields.h"
 
 #include <unordered_map>
@@ -60,7 +59,7 @@ void check_builder(Problems& problems, const BuilderSettings& builder) {
   check_range(problems, "builder.build_memory_mb", builder.build_memory_mb, 64, 1'048'576);
 }
 
-// What the engine would refuse at the first build, in words that name nobody's configuration.
+// What the engine would refuse at the first build, in words that name no configuration.
 bool is_image_prefix(std::string_view prefix) {
   return !prefix.empty() && prefix.size() <= 60 &&
          prefix.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_./") == prefix.npos &&
@@ -93,22 +92,28 @@ void check_docker(Problems& problems, const Settings& settings) {
   }
 }
 
+void check_pool(Problems& problems, const PoolSettings& pool) {
+  constexpr std::int64_t year_sec = 31'536'000;
+  check_range(problems, "pool.max_overflow", pool.max_overflow, 0, 10'000);
+  check_range(problems, "pool.max_uses", pool.max_uses, 0, 1'000'000'000);
+  check_range(problems, "pool.checkout_timeout_ms", pool.checkout_timeout_ms, 0, year_sec * 1000);
+  check_range(problems, "pool.memory_budget_mb", pool.memory_budget_mb, 0, 1'000'000'000);
+  check_range(problems, "pool.idle_memory_mb", pool.idle_memory_mb, 1, 1'000'000);
+  check_range(problems, "pool.max_age_sec", pool.max_age_sec, 1, year_sec);
+  check_range(problems, "pool.probe_after_sec", pool.probe_after_sec, 1, year_sec);
+  check_range(problems, "pool.replacement_delay_ms", pool.replacement_delay_ms, 0, 60'000);
+}
+
 void check_sections(Problems& problems, const Settings& settings) {
-  if (std::string message = problem_of_listen_address(settings.server.listen); !message.empty())
-    problems.push_back({"server.listen", std::move(message)});
   if (!settings.state.dir.starts_with('/'))
     problems.push_back({"state.dir", "must be absolute, is " + in_quotes(settings.state.dir)});
   check_no_nul(problems, "state.dir", settings.state.dir);
-  check_range(problems, "pool.max_overflow", settings.pool.max_overflow, 0, 10'000);
-  check_range(problems, "session.max_sandboxes", settings.session.max_sandboxes, 1, 1'000'000);
-  // A year: longer is "never", and nobody wants that for what holds memory.
-  check_range(problems, "session.idle_timeout_ms", settings.session.idle_timeout_ms, 1,
-              31'536'000'000);
+  check_pool(problems, settings.pool);
   check_builder(problems, settings.builder);
   check_docker(problems, settings);
 }
 
-// Values are not repeated: somebody may have put the secret itself into the wrong place.
+// Values are not repeated: the secret itself may stand in the wrong place.
 void check_secrets(Problems& problems, const Settings& settings) {
   for (const auto& [name, source] : settings.secrets) {
     const std::string field = member_of("secrets", name);

@@ -21,24 +21,22 @@ struct LogSettings {
   bool operator==(const LogSettings&) const = default;
 };
 
-struct ServerSettings {
-  std::string listen = "127.0.0.1:8080";
-  bool operator==(const ServerSettings&) const = default;
-};
-
 struct StateSettings {
   std::string dir = "/var/lib/hearth";
   bool operator==(const StateSettings&) const = default;
 };
 
-enum class Backend { native, docker };
-constexpr auto names_of(Backend /*type*/) {
-  return enum_names<Backend>({{Backend::native, "native"}, {Backend::docker, "docker"}});
-}
-
+// Where 0 stands for a default, that depends on the backend or the machine.
 struct PoolSettings {
-  Backend backend = Backend::native;  // what makes the sandboxes
-  std::int64_t max_overflow = 10;     // started on demand above a blueprint's pool_size
+  std::string backend = "native";             // what makes the sandboxes; see runtime/backends.h
+  std::int64_t max_overflow = 10;             // started on demand above a blueprint's pool_size
+  std::int64_t max_uses = 0;                  // leases of one sandbox, all of one owner
+  std::int64_t checkout_timeout_ms = 30'000;  // for a sandbox, where a caller does not say
+  std::int64_t memory_budget_mb = 0;          // for all sandboxes together
+  std::int64_t idle_memory_mb = 4;            // what an idle sandbox is counted for
+  std::int64_t max_age_sec = 3600;            // then an idle sandbox is replaced
+  std::int64_t probe_after_sec = 60;          // idle for so long, it is checked
+  std::int64_t replacement_delay_ms = 5;      // after a checkout that leaves others idle
   bool operator==(const PoolSettings&) const = default;
 };
 
@@ -80,12 +78,6 @@ struct DockerSettings {
   bool operator==(const DockerSettings&) const = default;
 };
 
-struct SessionSettings {
-  std::int64_t max_sandboxes = 1000;
-  std::int64_t idle_timeout_ms = 1'800'000;
-  bool operator==(const SessionSettings&) const = default;
-};
-
 // Where a secret's value is read when it is needed. Exactly one is set.
 struct SecretSource {
   std::optional<std::string> env{};
@@ -101,10 +93,8 @@ struct ToolDeclaration {
 
 struct Settings {
   LogSettings log{};
-  ServerSettings server{};
   StateSettings state{};
   PoolSettings pool{};
-  SessionSettings session{};
   BuilderSettings builder{};
   NativeSettings native{};
   DockerSettings docker{};

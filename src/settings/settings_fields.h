@@ -13,11 +13,6 @@ void for_each_field(Self& log, Visit&& visit) {
   visit("format", log.format);
 }
 
-template <blueprint::MaybeConst<ServerSettings> Self, typename Visit>
-void for_each_field(Self& server, Visit&& visit) {
-  visit("listen", server.listen);
-}
-
 template <blueprint::MaybeConst<StateSettings> Self, typename Visit>
 void for_each_field(Self& state, Visit&& visit) {
   visit("dir", state.dir);
@@ -27,12 +22,13 @@ template <blueprint::MaybeConst<PoolSettings> Self, typename Visit>
 void for_each_field(Self& pool, Visit&& visit) {
   visit("backend", pool.backend);
   visit("max_overflow", pool.max_overflow);
-}
-
-template <blueprint::MaybeConst<SessionSettings> Self, typename Visit>
-void for_each_field(Self& session, Visit&& visit) {
-  visit("max_sandboxes", session.max_sandboxes);
-  visit("idle_timeout_ms", session.idle_timeout_ms);
+  visit("max_uses", pool.max_uses);
+  visit("checkout_timeout_ms", pool.checkout_timeout_ms);
+  visit("memory_budget_mb", pool.memory_budget_mb);
+  visit("idle_memory_mb", pool.idle_memory_mb);
+  visit("max_age_sec", pool.max_age_sec);
+  visit("probe_after_sec", pool.probe_after_sec);
+  visit("replacement_delay_ms", pool.replacement_delay_ms);
 }
 
 template <blueprint::MaybeConst<BuilderSettings> Self, typename Visit>
@@ -80,10 +76,8 @@ void for_each_field(Self& tool, Visit&& visit) {
 template <blueprint::MaybeConst<Settings> Self, typename Visit>
 void for_each_section(Self& settings, Visit&& visit) {
   visit("log", settings.log);
-  visit("server", settings.server);
   visit("state", settings.state);
   visit("pool", settings.pool);
-  visit("session", settings.session);
   visit("builder", settings.builder);
   visit("native", settings.native);
   visit("docker", settings.docker);

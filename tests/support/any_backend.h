@@ -2,10 +2,8 @@
 // cases that must hold on all of them.
 #pragma once
 
-#include "execution/script_executor.h"
 #include "execution/turn.h"
-#include "pool/docker_sources.h"
-#include "pool/native_sources.h"
+#include "runtime/runtime.h"
 #include "tests/support/docker_engine.h"
 #include "tests/support/native_pool.h"
 
@@ -18,14 +16,9 @@ namespace hearth::test {
 
 class AnyBackend {
  public:
-  AnyBackend(blueprint::SandboxConfig config, std::vector<registry::Tool> tools) {
-    name_ = config.name;
-    for (const blueprint::FileResource& resource : config.resources)
-      mounts_.push_back(blueprint::mount_of(resource));
-    registry_.register_blueprint(std::move(config));
-    registry_.register_tools(std::move(tools));
+  virtual ~AnyBackend() {
+    if (source_) run_task(loop_, source_->close());
   }
-  virtual ~AnyBackend() { close(); }
   AnyBackend(const AnyBackend&) = delete;
   AnyBackend& operator=(const AnyBackend&) = delete;
 
@@ -51,19 +44,24 @@ class AnyBackend {
   }
 
  protected:
-  void open() { source_ = run_task(loop_, sources_->open(name_, mounts_, {})); }
-  void close() {
-    if (source_) run_task(loop_, source_->close());
-    source_.reset();
+  AnyBackend() = default;
+  void open(settings::Settings settings, blueprint::SandboxConfig config,
+            std::vector<registry::Tool> tools) {
+    const std::string name = config.name;
+    std::vector<blueprint::Mount> mounts;
+    for (const blueprint::FileResource& resource : config.resources)
+      mounts.push_back(blueprint::mount_of(resource));
+    settings.blueprints = {std::move(config)};
+    runtime_ = runtime::Runtime::open(loop_.get_executor(), std::move(settings), {});
+    runtime_->registry().register_tools(std::move(tools));
+    source_ = run_task(loop_, runtime_->backend().open(name, mounts, {}));
   }
 
   TemporaryDirectory state_;
+
+ private:
   asio::io_context loop_{1};
-  registry::ToolRegistry registry_;
-  std::string name_;
-  std::vector<blueprint::Mount> mounts_;
-  std::unique_ptr<builder::SandboxBuilder> builder_;
-  std::unique_ptr<backend::SourceFactory> sources_;
+  std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<backend::SandboxSource> source_;
 };
 
@@ -71,16 +69,8 @@ class NativeBackend : public AnyBackend {
  public:
   static blueprint::SandboxConfig config() { return pool_config(); }
   explicit NativeBackend(blueprint::SandboxConfig config = NativeBackend::config(),
-                         std::vector<registry::Tool> tools = {})
-      : AnyBackend(std::move(config), std::move(tools)) {
-    builder::NativeBuilderOptions options;
-    options.build.state_dir = state_.path();
-    auto builder =
-        std::make_unique<builder::NativeBuilder>(loop_.get_executor(), registry_, options);
-    sources_ = std::make_unique<pool::NativeSources>(loop_.get_executor(), registry_, *builder,
-                                                     native_host());
-    builder_ = std::move(builder);
-    open();
+                         std::vector<registry::Tool> tools = {}) {
+    open(native_settings(state_.path()), std::move(config), std::move(tools));
   }
 };
 
@@ -88,16 +78,10 @@ class DockerBackend : public AnyBackend {
  public:
   static blueprint::SandboxConfig config() { return docker_config(); }
   explicit DockerBackend(blueprint::SandboxConfig config = DockerBackend::config(),
-                         std::vector<registry::Tool> tools = {}, std::string runtime = {})
-      : AnyBackend(std::move(config), std::move(tools)) {
-    auto builder = std::make_unique<builder::ImageBuilder>(loop_.get_executor(), registry_,
-                                                           engine_address(), image_options());
-    docker::DockerEngineOptions options = docker_host_options(state_.path());
-    options.runtime = std::move(runtime);
-    sources_ = std::make_unique<pool::DockerSources>(loop_.get_executor(), registry_, *builder,
-                                                     std::move(options));
-    builder_ = std::move(builder);
-    open();
+                         std::vector<registry::Tool> tools = {}, std::string runtime = {}) {
+    settings::Settings settings = docker_settings(state_.path());
+    settings.docker.runtime = std::move(runtime);
+    open(std::move(settings), std::move(config), std::move(tools));
   }
 };
 

@@ -58,6 +58,17 @@ docker::DockerEngineOptions docker_host_options(const std::filesystem::path& sta
   return options;
 }
 
+settings::Settings docker_settings(const std::filesystem::path& state_dir,
+                                   settings::Settings settings,
+                                   std::vector<blueprint::SandboxConfig> blueprints) {
+  settings.state.dir = state_dir;
+  settings.pool.backend = "docker";
+  settings.builder.no_index = true;
+  if (settings.docker.host.empty()) settings.docker.host = engine_address().text();
+  settings.blueprints = std::move(blueprints);
+  return settings;
+}
+
 blueprint::SandboxConfig docker_config(const std::string& name, std::int64_t pool_size) {
   blueprint::SandboxConfig config;
   config.name = name;

@@ -4,6 +4,7 @@
 #include "builder/image_builder.h"
 #include "docker/docker_engine.h"
 #include "docker/engine_client.h"
+#include "settings/settings.h"
 #include "tests/support/temporary_directory.h"
 
 #include <boost/asio/io_context.hpp>
@@ -21,6 +22,10 @@ docker::EngineAddress engine_address();
 void use_engine_alone();
 builder::ImageOptions image_options();
 docker::DockerEngineOptions docker_host_options(const std::filesystem::path& state_dir);
+// For runtimes of tests: containers, wheels from nowhere, and everything they keep in `state_dir`.
+settings::Settings docker_settings(const std::filesystem::path& state_dir,
+                                   settings::Settings settings = {},
+                                   std::vector<blueprint::SandboxConfig> blueprints = {});
 
 // For blueprints of tests: the Python of the image that takes the place of python:3.11-slim.
 blueprint::SandboxConfig docker_config(const std::string& name = "default",

@@ -4,11 +4,11 @@
 #include "docker/container_spec.h"
 #include "execution/turn.h"
 #include "os/read_file.h"
-#include "pool/docker_sources.h"
-#include "pool/sandbox_pool.h"
+#include "runtime/runtime.h"
 #include "tests/support/docker_engine.h"
 #include "tests/support/run_task.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,26 +16,19 @@
 namespace hearth::test {
 
 struct DockerPool {
-  explicit DockerPool(std::vector<blueprint::SandboxConfig> configs, pool::PoolOptions options = {},
-                      const docker::EngineAddress& engine = engine_address())
-      : builder(loop.get_executor(), registered(registry, std::move(configs)), engine,
-                image_options()),
-        sources(loop.get_executor(), registry, builder, host_options(engine)),
-        pool(loop.get_executor(), registry, sources, std::move(options)) {}
-  ~DockerPool() { run_task(loop, pool.shutdown()); }
+  // On the engine that `settings` name, or else on that of the tests.
+  explicit DockerPool(std::vector<blueprint::SandboxConfig> configs,
+                      settings::Settings settings = {}, runtime::RuntimeOptions options = {},
+                      settings::Env env = {})
+      : runtime(runtime::Runtime::open(loop.get_executor(),
+                                       docker_settings(state.path(), std::move(settings), configs),
+                                       std::move(env), std::move(options))),
+        registry(runtime->registry()),
+        pool(runtime->pool()) {}
+  ~DockerPool() { run_task(loop, runtime->close()); }
   DockerPool(const DockerPool&) = delete;
   DockerPool& operator=(const DockerPool&) = delete;
 
-  static registry::ToolRegistry& registered(registry::ToolRegistry& registry,
-                                            std::vector<blueprint::SandboxConfig> configs) {
-    for (blueprint::SandboxConfig& config : configs) registry.register_blueprint(std::move(config));
-    return registry;
-  }
-  docker::DockerEngineOptions host_options(const docker::EngineAddress& engine) const {
-    docker::DockerEngineOptions options = docker_host_options(state.path());
-    options.address = engine;
-    return options;
-  }
   std::string tag_of(const std::string& name) const {
     return builder::image_tag(builder::plan_of(registry, name), image_options());
   }
@@ -66,10 +59,9 @@ struct DockerPool {
 
   TemporaryDirectory state;
   asio::io_context loop{1};
-  registry::ToolRegistry registry;
-  builder::ImageBuilder builder;
-  pool::DockerSources sources;
-  pool::SandboxPool pool;
+  std::unique_ptr<runtime::Runtime> runtime;
+  registry::ToolRegistry& registry;
+  pool::SandboxPool& pool;
 };
 
 }  // namespace hearth::test

@@ -1,4 +1,4 @@
-// tests/support/failure_kind.h: what kind of exception somebody caught and kept.
+// tests/support/failure_kind.h: the kind of an exception that was caught and kept.
 #pragma once
 
 #include <exception>

@@ -2,8 +2,10 @@
 // ends a test decides. Beside the tests with real ones.
 #pragma once
 
-#include "backend/sandbox.h"
+#include "backend/backend.h"
 #include "tests/support/scripted_stream.h"
+#include "wire/decode.h"
+#include "wire/encode.h"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -68,6 +70,7 @@ class FakeSandbox : public backend::Sandbox {
 
  private:
   void hear();
+  void run_turn();
 
   FakeBackend& backend_;
   std::string id_;
@@ -77,15 +80,24 @@ class FakeSandbox : public backend::Sandbox {
   asio::steady_timer ending_;  // never expires; cancelled at the end
 };
 
-class FakeBackend : public backend::SourceFactory {
+class FakeBackend : public backend::Backend {
  public:
   explicit FakeBackend(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
   Task<std::unique_ptr<backend::SandboxSource>> open(std::string blueprint,
                                                      std::vector<blueprint::Mount> mounts,
                                                      OnProgress on_progress) override;
+  // Nothing is built or kept.
+  Task<std::string> build(std::string blueprint, OnProgress) override { co_return blueprint; }
+  Task<std::vector<backend::Built>> list() override { co_return std::vector<backend::Built>(); }
+  Task<std::vector<std::string>> prune() override { co_return std::vector<std::string>(); }
+  Task<std::vector<backend::Finding>> examine() override {
+    co_return std::vector<backend::Finding>();
+  }
   std::uint64_t usual_max_uses() const override { return 1; }
 
+  // What a script prints; without, turns are not answered.
+  std::function<std::string(const std::string& script)> answer;
   // Spawns wait for this many permissions.
   bool holds_spawns = false;
   std::size_t permitted = 0;
@@ -172,6 +184,7 @@ inline Task<> FakeSandbox::exited() {
 
 inline void FakeSandbox::hear() {
   on_request();
+  if (backend_.answer && stream_.heard.starts_with("{\"type\":\"run\"")) return run_turn();
   if (stream_.heard.find("\"type\":\"reset\"") == std::string::npos) return;
   stream_.heard.clear();
   ++resets;
@@ -179,6 +192,18 @@ inline void FakeSandbox::hear() {
   stream_.say(resets_cleanly
                   ? "{\"type\":\"reset_done\",\"clean\":true,\"message\":\"\"}\n"
                   : "{\"type\":\"reset_done\",\"clean\":false,\"message\":\"a file stays\"}\n");
+}
+
+inline void FakeSandbox::run_turn() {
+  std::string line = std::exchange(stream_.heard, {});
+  line.pop_back();  // its newline
+  const wire::Request request = wire::decode_request(line);
+  const auto& run = std::get<wire::RunRequest>(request);
+  wire::ScriptDone done;
+  done.started = true;
+  stream_.say(
+      wire::encode(wire::Event{run.execution_id, wire::Stdout{backend_.answer(run.script)}}) +
+      wire::encode(wire::Event{run.execution_id, done}));
 }
 
 class FakeBackend::Source : public backend::SandboxSource {

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "execution/turn.h"
-#include "pool/native_sources.h"
-#include "pool/sandbox_pool.h"
+#include "runtime/runtime.h"
 #include "tests/support/native_sandbox.h"
 #include "tests/support/temporary_directory.h"
 
@@ -19,39 +18,37 @@ namespace hearth::test {
 
 inline blueprint::SandboxConfig pool_config(const std::string& name = "default",
                                             std::int64_t pool_size = 2) {
-  blueprint::SandboxConfig config;
+  static const blueprint::SandboxConfig plain = runtime::plain_blueprint();
+  blueprint::SandboxConfig config = plain;
   config.name = name;
-  static const builder::Python any = builder::find_python("3", builder::usual_python_directories());
-  config.python_version = any.version;
   config.pool_size = pool_size;
   return config;
 }
 
-inline pool::PoolOptions pool_options(std::uint64_t max_uses = 1, std::size_t max_overflow = 1) {
-  pool::PoolOptions options;
-  options.max_uses = max_uses;
-  options.fleet.max_overflow = max_overflow;
-  return options;
+inline settings::PoolSettings pool_options(std::int64_t max_uses = 1,
+                                           std::int64_t max_overflow = 1) {
+  settings::PoolSettings pool;
+  pool.max_uses = max_uses;
+  pool.max_overflow = max_overflow;
+  return pool;
 }
 
 class NativePool {
  public:
   explicit NativePool(std::vector<blueprint::SandboxConfig> configs = {pool_config()},
-                      pool::PoolOptions options = pool_options(),
-                      std::vector<registry::Tool> tools = {}) {
-    for (blueprint::SandboxConfig& config : configs) registry.register_blueprint(std::move(config));
-    registry.register_tools(std::move(tools));
-    builder::NativeBuilderOptions builder_options;
-    builder_options.build.state_dir = state.path();
-    builder =
-        std::make_unique<builder::NativeBuilder>(loop.get_executor(), registry, builder_options);
-    sources = std::make_unique<pool::NativeSources>(loop.get_executor(), registry, *builder,
-                                                    native_host());
-    pool = std::make_unique<pool::SandboxPool>(loop.get_executor(), registry, *sources,
-                                               std::move(options));
+                      settings::PoolSettings wanted = pool_options(),
+                      std::vector<registry::Tool> tools = {},
+                      runtime::RuntimeOptions options = {}) {
+    settings::Settings settings = native_settings(state.path());
+    settings.pool = std::move(wanted);
+    settings.blueprints = std::move(configs);
+    runtime =
+        runtime::Runtime::open(loop.get_executor(), std::move(settings), {}, std::move(options));
+    runtime->registry().register_tools(std::move(tools));
+    pool = &runtime->pool();
   }
   ~NativePool() {
-    if (pool) run(pool->shutdown());
+    if (runtime) run(runtime->close());
   }
   NativePool(const NativePool&) = delete;
   NativePool& operator=(const NativePool&) = delete;
@@ -84,10 +81,8 @@ class NativePool {
 
   TemporaryDirectory state;
   asio::io_context loop{1};
-  registry::ToolRegistry registry;
-  std::unique_ptr<builder::NativeBuilder> builder;
-  std::unique_ptr<pool::NativeSources> sources;
-  std::unique_ptr<pool::SandboxPool> pool;
+  std::unique_ptr<runtime::Runtime> runtime;
+  pool::SandboxPool* pool = nullptr;  // of `runtime`
 };
 
 }  // namespace hearth::test

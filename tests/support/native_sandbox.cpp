@@ -14,12 +14,24 @@
 
 namespace hearth::test {
 
+namespace {
+
+// For a caller that has no cgroups, as tests of other_caller.h make it.
+bool allows_degraded() { return std::getenv("HEARTH_TEST_ALLOW_DEGRADED") != nullptr; }
+
+}  // namespace
+
 std::shared_ptr<const native::NativeMachine> native_host() {
-  // For a caller that has no cgroups, as tests of other_caller.h make it.
-  static const bool allow_degraded = std::getenv("HEARTH_TEST_ALLOW_DEGRADED") != nullptr;
   static const std::shared_ptr<const native::NativeMachine> host =
-      native::open_native_machine({.allow_degraded = allow_degraded});
+      native::open_native_machine({.allow_degraded = allows_degraded()});
   return host;
+}
+
+settings::Settings native_settings(const std::filesystem::path& state) {
+  settings::Settings settings;
+  settings.state.dir = state;
+  settings.native.allow_degraded = allows_degraded();
+  return settings;
 }
 
 bool host_is_machine_root() { return os::host_root_uid() == ::geteuid(); }

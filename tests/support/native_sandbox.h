@@ -3,11 +3,13 @@
 
 #include "execution/script_executor.h"
 #include "native/native_source.h"
+#include "settings/settings.h"
 #include "tests/support/run_task.h"
 
 #include <boost/asio/io_context.hpp>
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +18,8 @@ namespace hearth::test {
 
 // One per test program: what the machine offers does not change.
 std::shared_ptr<const native::NativeMachine> native_host();
+// For runtimes of tests: everything they keep is in `state`.
+settings::Settings native_settings(const std::filesystem::path& state);
 // Not merely root of a user namespace.
 bool host_is_machine_root();
 native::ZygoteContent plain_environment();

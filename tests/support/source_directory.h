@@ -1,4 +1,5 @@
-// tests/support/source_directory.h: where the source tree is, for tests that read its documents and scripts.
+// tests/support/source_directory.h: where the source tree is, for tests that read its documents and
+// scripts.
 #pragma once
 
 #include <string>

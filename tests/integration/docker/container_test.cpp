@@ -1,5 +1,6 @@
 // Sandboxes that are containers: the P rows about spawning, as the engine and the script see it.
 #include "docker/docker_sandbox.h"
+#include "runtime/docker_backend.h"
 #include "tests/support/any_backend.h"
 #include "tests/support/docker_pool.h"
 
@@ -32,10 +33,9 @@ bool is_gone(const std::string& id) {
 TEST_CASE("P17: a secret is the map's, else the environment's, P18: and a script sees it") {
   blueprint::SandboxConfig config = docker_config();
   config.secrets = {"FROM_MAP", "FROM_ENV", "FROM_BOTH"};
-  pool::PoolOptions options;
+  runtime::RuntimeOptions options;
   options.secrets = {{"FROM_MAP", Secret("map")}, {"FROM_BOTH", Secret("map wins")}};
-  options.environment = {{"FROM_ENV", "env"}, {"FROM_BOTH", "env"}};
-  DockerPool pool({config}, options);
+  DockerPool pool({config}, {}, options, {{"FROM_ENV", "env"}, {"FROM_BOTH", "env"}});
   pool.startup();
   pool::Lease lease = pool.checkout();
   const auto result = pool.turn(lease, R"(
@@ -93,11 +93,11 @@ TEST_CASE("P24: P25: file resources are bound from where the engine's machine ha
   blueprint::SandboxConfig config = docker_config();
   // As a controller in a container would see it; here there is no such directory.
   config.resources = {{"/controller/data/sub", "/data", true, {}}};
-  pool::PoolOptions options;
-  options.host_path_map = {{"/controller", "/nowhere"},
-                           {"/controller/data", "/elsewhere"},
-                           {"/controller/data/sub", real.path().string()}};
-  DockerPool pool({config}, options);
+  settings::Settings settings;
+  settings.host_path_map = {{"/controller", "/nowhere"},
+                            {"/controller/data", "/elsewhere"},
+                            {"/controller/data/sub", real.path().string()}};
+  DockerPool pool({config}, settings);
   pool.startup();
   pool::Lease lease = pool.checkout();
   CHECK(pool.turn(lease, "print(open('/data/who.txt').read())").stdout_text == "the engine's\n");
@@ -197,12 +197,11 @@ TEST_CASE("one that is not ready in time is given up, and nothing of it is left"
   registry.register_tool(tool);
   asio::io_context loop(1);
   const TemporaryDirectory state;
-  builder::ImageBuilder builder(loop.get_executor(), registry, engine_address(), image_options());
   docker::DockerEngineOptions options = docker_host_options(state.path());
   options.ready_limit = std::chrono::milliseconds(1500);
-  pool::DockerSources sources(loop.get_executor(), registry, builder, options);
-  const auto source = run_task(loop, sources.open("slow", {}, {}));
-  CHECK_THROWS_AS(run_task(loop, source->spawn()), backend::ReadyTimeout);
+  runtime::RuntimeOptions options;
+  options.secrets = {{"FROM_MAP", Secret("map")}, {"FROM_BOTH", Secret("map wins")}};
+  DockerPool pool({config}, {}, options, {{"FROM_ENV", "env"}, {"FROM_BOTH", "env"}});
   run_task(loop, source->close());
   CHECK(containers_with(std::string(docker::blueprint_label) + "=slow").empty());
 }
@@ -247,10 +246,9 @@ TEST_CASE("closing a source ends the containers that somebody still has") {
   registry.register_blueprint(docker_config("held"));
   asio::io_context loop(1);
   const TemporaryDirectory state;
-  builder::ImageBuilder builder(loop.get_executor(), registry, engine_address(), image_options());
-  pool::DockerSources sources(loop.get_executor(), registry, builder,
-                              docker_host_options(state.path()));
-  const auto source = run_task(loop, sources.open("held", {}, {}));
+  runtime::DockerBackend backend(loop.get_executor(), registry, image_options(),
+                                 docker_host_options(state.path()));
+  const auto source = run_task(loop, backend.open("held", {}, {}));
   const auto sandbox = run_task(loop, source->spawn());
   const std::string label = std::string(docker::blueprint_label) + "=held";
   REQUIRE(containers_with(label).size() == 1);

@@ -114,6 +114,12 @@ struct Load {
   int refused = 0;
 };
 
+settings::Settings settings_of(const docker::EngineAddress& engine) {
+  settings::Settings settings;
+  settings.docker.host = engine.text();
+  return settings;
+}
+
 }  // namespace
 
 TEST_CASE("RA-12: a hundred cycles of an engine that delays, truncates, refuses and hangs") {
@@ -124,9 +130,9 @@ TEST_CASE("RA-12: a hundred cycles of an engine that delays, truncates, refuses 
   std::string owner;
   milliseconds worst{0};
   {
-    pool::PoolOptions options;
+    runtime::RuntimeOptions options;
     options.fleet.circuit.longest_pause = milliseconds(200);  // or most of the time it would wait
-    DockerPool pool({docker_config("default", 2)}, options, proxy.address());
+    DockerPool pool({docker_config("default", 2)}, settings_of(proxy.address()), options);
     pool.startup();
     owner = pool.owner();
     Load load(pool);
@@ -156,7 +162,7 @@ TEST_CASE(
   OwnEngine engine;
   std::string owner;
   {
-    DockerPool pool({docker_config("default", 2)}, {}, engine.address());
+    DockerPool pool({docker_config("default", 2)}, settings_of(engine.address()));
     pool.startup();
     owner = pool.owner();
     Load load(pool);
@@ -189,7 +195,7 @@ TEST_CASE("a pool over an engine that is gone shuts down all the same") {
   EngineProxy proxy(engine_address());
   std::string owner;
   {
-    DockerPool pool({docker_config("default", 2)}, {}, proxy.address());
+    DockerPool pool({docker_config("default", 2)}, settings_of(proxy.address()));
     pool.startup();
     owner = pool.owner();
     proxy.set(Mode::refuse);

@@ -146,9 +146,9 @@ TEST_CASE("P12: no more than pool_size stay idle") {
 
 TEST_CASE("P30: a sandbox that cannot be made fails its caller, and the place is free again") {
   blueprint::SandboxConfig config = pool_config("default", 0);
-  pool::PoolOptions options = pool_options(1, 2);
+  runtime::RuntimeOptions options;
   options.fleet.circuit.opens_after = 100;
-  NativePool pool({config}, options);
+  NativePool pool({config}, pool_options(1, 2), {}, options);
   pool.startup();
   {
     pool.checkout();

@@ -99,8 +99,7 @@ TEST_CASE("P15 P16: fifty leases of one sandbox, then another") {
 }
 
 TEST_CASE("P15: by default every lease of the native backend has an unused sandbox") {
-  pool::PoolOptions options;
-  NativePool pool({pool_config("default", 2)}, options);
+  NativePool pool({pool_config("default", 2)}, settings::PoolSettings{});
   pool.startup();
   std::set<std::string> ids;
   for (int i = 0; i < 10; ++i) CHECK(ids.insert(pool.checkout().sandbox_id()).second);
@@ -166,9 +165,9 @@ TEST_CASE("P34: a sandbox that ends while it is idle is replaced and never hande
 }
 
 TEST_CASE("P44: a sandbox that does not come clean in time is replaced") {
-  pool::PoolOptions options = pool_options(50, 0);
+  runtime::RuntimeOptions options;
   options.fleet.reset_limit = std::chrono::milliseconds(300);
-  NativePool pool({pool_config("default", 1)}, options);
+  NativePool pool({pool_config("default", 1)}, pool_options(50, 0), {}, options);
   pool.startup();
   std::optional<Lease> lease = pool.checkout();
   const std::string id = lease->sandbox_id();
@@ -211,7 +210,7 @@ TEST_CASE("P36 P37: shutdown ends idle, leased and half made sandboxes, and no c
     CHECK(processes() == before);
     CHECK_THROWS_AS(pool.checkout(), pool::PoolClosed);
     pool.run(pool.pool->shutdown());
-    pool.pool.reset();
+    pool.runtime.reset();
     CHECK(kept->sandbox_id().size() == 32);  // a lease that was kept holds nothing harmful
     kept.reset();
     all.clear();

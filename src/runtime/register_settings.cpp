@@ -1,10 +1,10 @@
-#include "cli/register_settings.h"
+#include "runtime/register_settings.h"
 
 #include "settings/source_text.h"
 
 #include <utility>
 
-namespace hearth::cli {
+namespace hearth::runtime {
 namespace {
 
 using settings::Diagnostic;
@@ -25,12 +25,27 @@ Diagnostic diagnostic_of(const registry::ToolProblem& problem, std::size_t decla
 
 }  // namespace
 
-registry::ToolRegistry register_settings(const settings::LoadedSettings& loaded) {
+registry::ToolRegistry register_settings(const settings::Settings& settings) {
+  registry::ToolRegistry registry;
+  for (const blueprint::SandboxConfig& config : settings.blueprints)
+    registry.register_blueprint(config);
+  std::vector<registry::Tool> tools;
+  for (const settings::ToolDeclaration& tool : settings.tools)
+    tools.push_back(registry::tool_from_file(tool.config, tool.file));
+  registry.register_tools(std::move(tools));
+  return registry;
+}
+
+registry::ToolRegistry register_settings(const settings::LoadedSettings& loaded,
+                                         const BackendTable& backends) {
   registry::ToolRegistry registry;
   for (const blueprint::SandboxConfig& config : loaded.settings.blueprints)
     registry.register_blueprint(config);
 
   std::vector<Diagnostic> diagnostics;
+  if (std::string problem = problem_of_backend(backends, loaded.settings.pool.backend);
+      !problem.empty())
+    diagnostics.push_back(loaded.diagnostic_for({"pool.backend", std::move(problem)}));
   std::vector<registry::Tool> tools;
   std::vector<std::size_t> declared_at;  // of each tool that could be read
   const auto& declarations = loaded.settings.tools;
@@ -62,4 +77,4 @@ registry::ToolRegistry register_settings(const settings::LoadedSettings& loaded)
   return registry;
 }
 
-}  // namespace hearth::cli
+}  // namespace hearth::runtime

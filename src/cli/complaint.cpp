@@ -1,0 +1,47 @@
+#include "cli/complaint.h"
+
+#include "backend/errors.h"
+#include "cli/exit_code.h"
+#include "settings/diagnostic.h"
+
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <iostream>
+#include <string>
+
+namespace hearth::cli {
+namespace {
+
+int complain(const std::string& message, int code) {
+  std::cerr << "hearth: " << message << '\n';
+  return code;
+}
+
+}  // namespace
+
+int complain_about_current_exception() try {
+  throw;
+} catch (const backend::BackendUnavailable& error) {
+  return complain(error.what(), exit_code::cannot_sandbox);
+} catch (const backend::SpawnError& error) {
+  // With a traceback it is a tool or a preloaded module, else the machine.
+  std::cerr << error.traceback;
+  return complain(error.what(),
+                  error.traceback.empty() ? exit_code::cannot_sandbox : exit_code::invalid_input);
+} catch (const backend::ReadyTimeout& error) {
+  return complain(error.what(), exit_code::cannot_sandbox);
+} catch (const backend::BuildError& error) {
+  std::cerr << error.log;
+  return complain(error.what(), exit_code::invalid_input);
+} catch (const settings::SettingsError& error) {
+  std::cerr << settings::render(error, false);
+  return exit_code::invalid_input;
+} catch (const boost::system::system_error& error) {
+  if (error.code() != boost::asio::error::operation_aborted) throw;
+  return complain("interrupted", exit_code::interrupted);
+} catch (const Error& error) {
+  return complain(error.what(), exit_code::invalid_input);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,89 @@
+#include "runtime/docker_backend.h"
+
+#include "base/log.h"
+#include "os/read_file.h"
+#include "runtime/build_options.h"
+#include "runtime/state_directory.h"
+
+#include <filesystem>
+#include <utility>
+
+namespace hearth::runtime {
+namespace {
+
+constexpr std::size_t most_netrc_bytes = 1 << 20;
+
+builder::ImageOptions image_options(const BackendContext& context) {
+  const settings::DockerSettings& docker = context.settings.docker;
+  const builder::BuildOptions build = build_options(context);
+  builder::ImageOptions options;
+  options.prefix = docker.image_prefix;
+  options.base_image = docker.base_image;
+  options.network = docker.build_network;
+  options.pip = build.pip;
+  options.build_timeout = build.build_timeout;
+  options.programs = backend::find_programs(context.programs);
+  const auto netrc = context.env.find("NETRC");
+  if (netrc != context.env.end() && std::filesystem::exists(netrc->second))
+    options.netrc = os::read_file(netrc->second, most_netrc_bytes);
+  return options;
+}
+
+}  // namespace
+
+DockerBackend::DockerBackend(asio::any_io_executor executor, const registry::ToolRegistry& registry,
+                             builder::ImageOptions images, docker::DockerEngineOptions engine)
+    : executor_(std::move(executor)),
+      registry_(registry),
+      options_(std::move(engine)),
+      builder_(executor_, registry, options_.address, std::move(images)) {}
+
+Task<std::shared_ptr<docker::DockerEngine>> DockerBackend::engine() {
+  const Mutex::Lock lock = co_await opening_.lock();
+  if (!engine_) engine_ = co_await docker::DockerEngine::open(options_);
+  co_return engine_;
+}
+
+// Without an engine nothing is missing: only containers need it.
+Task<std::vector<backend::Finding>> DockerBackend::examine() {
+  backend::Finding finding{.what = "Docker"};
+  try {
+    docker::EngineClient client(options_.address);
+    const docker::EngineIdentity identity = co_await client.ping();
+    const docker::EngineAnswer info = co_await client.call({.path = "/info"});
+    finding.found =
+        docker::describe_engine(identity, info.body) + ", at " + options_.address.text();
+  } catch (const std::exception& error) {
+    finding.found = std::string("not usable, and not needed: ") + error.what();
+  }
+  co_return std::vector{finding};
+}
+
+Task<std::string> DockerBackend::build(std::string blueprint, OnProgress on_progress) {
+  return builder_.ensure_sandbox(std::move(blueprint), std::move(on_progress));
+}
+
+Task<std::unique_ptr<backend::SandboxSource>> DockerBackend::open(
+    std::string blueprint, std::vector<blueprint::Mount> mounts, OnProgress on_progress) {
+  const blueprint::SandboxConfig& config = registry_.blueprint(blueprint);
+  if (!blueprint::is_isolated(config))
+    log::warning("the blueprint allows hosts, but there is no way out yet: no network",
+                 {{"blueprint", blueprint}});
+  // First: where there is no engine, its absence is the error, not that of an image.
+  const std::shared_ptr<docker::DockerEngine> opened = co_await engine();
+  std::string image = co_await builder_.ensure_sandbox(blueprint, std::move(on_progress));
+  auto rebuild = [this, blueprint] { return builder_.ensure_sandbox(blueprint, {}); };
+  co_return std::make_unique<docker::DockerSource>(executor_, opened, std::move(image), config,
+                                                   std::move(mounts), std::move(rebuild));
+}
+
+std::unique_ptr<backend::Backend> open_docker_backend(const BackendContext& context) {
+  docker::DockerEngineOptions options;
+  options.address = docker::choose_engine_address(context.settings.docker.host, context.env);
+  options.runtime = context.settings.docker.runtime;
+  options.state_dir = state_directory(context.settings, context.env);
+  return std::make_unique<DockerBackend>(context.executor, context.registry, image_options(context),
+                                         std::move(options));
+}
+
+}  // namespace hearth::runtime

@@ -1,0 +1,46 @@
+// runtime/docker_backend.h: sandboxes that are containers: the builder's images, and the sources
+// that make containers of them.
+#pragma once
+
+#include "async/mutex.h"
+#include "builder/image_builder.h"
+#include "docker/docker_source.h"
+#include "runtime/backends.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace hearth::runtime {
+
+class DockerBackend : public backend::Backend {
+ public:
+  // `registry` must outlive it. The engine is asked for by the first use.
+  DockerBackend(asio::any_io_executor executor, const registry::ToolRegistry& registry,
+                builder::ImageOptions images, docker::DockerEngineOptions engine);
+
+  Task<std::string> build(std::string blueprint, OnProgress on_progress) override;
+  Task<std::unique_ptr<backend::SandboxSource>> open(std::string blueprint,
+                                                     std::vector<blueprint::Mount> mounts,
+                                                     OnProgress on_progress) override;
+  Task<std::vector<backend::Built>> list() override { return builder_.list(); }
+  Task<std::vector<std::string>> prune() override { return builder_.prune(); }
+  Task<std::vector<backend::Finding>> examine() override;
+  // A container takes a quarter of a second to start, and a reset a few milliseconds.
+  std::uint64_t usual_max_uses() const override { return 50; }
+
+ private:
+  Task<std::shared_ptr<docker::DockerEngine>> engine();
+
+  asio::any_io_executor executor_;
+  const registry::ToolRegistry& registry_;
+  docker::DockerEngineOptions options_;
+  builder::ImageBuilder builder_;
+  Mutex opening_;
+  std::shared_ptr<docker::DockerEngine> engine_;
+};
+
+// Error if the address of the engine cannot be used.
+std::unique_ptr<backend::Backend> open_docker_backend(const BackendContext& context);
+
+}  // namespace hearth::runtime
