@@ -199,9 +199,9 @@ TEST_CASE("one that is not ready in time is given up, and nothing of it is left"
   const TemporaryDirectory state;
   docker::DockerEngineOptions options = docker_host_options(state.path());
   options.ready_limit = std::chrono::milliseconds(1500);
-  runtime::RuntimeOptions options;
-  options.secrets = {{"FROM_MAP", Secret("map")}, {"FROM_BOTH", Secret("map wins")}};
-  DockerPool pool({config}, {}, options, {{"FROM_ENV", "env"}, {"FROM_BOTH", "env"}});
+  runtime::DockerBackend backend(loop.get_executor(), registry, image_options(), options);
+  const auto source = run_task(loop, backend.open("slow", {}, {}));
+  CHECK_THROWS_AS(run_task(loop, source->spawn()), backend::ReadyTimeout);
   run_task(loop, source->close());
   CHECK(containers_with(std::string(docker::blueprint_label) + "=slow").empty());
 }
