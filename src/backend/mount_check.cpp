@@ -1,6 +1,7 @@
 #include "backend/mount_check.h"
 
 #include "base/error.h"
+#include "os/trusted_path.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -102,9 +103,26 @@ std::string content_of(const char* path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+Error refusal(const std::string& source, const std::string& problem) {
+  return Error("the mount of " + source + " is refused: " + problem);
+}
+
+// Without links: what is judged is what is mounted.
+std::string resolved(const std::string& source, Mounter mounter) try {
+  return mounter == Mounter::engine ? os::resolve_trusted_way(source)
+                                    : os::resolve_trusted_links(source);
+} catch (const os::UntrustedPath& reason) {
+  const std::string why = mounter == Mounter::engine
+                              ? "it is mounted as root, and another user could exchange it: "
+                              : "it may lead anywhere by a link of another user: ";
+  throw refusal(source, why + reason.what());
+} catch (const OsError& error) {
+  throw refusal(source, std::string("it cannot be looked at: ") + error.what());
+}
+
 std::string problem_of_type(const std::string& source) {
   struct stat info{};
-  if (::stat(source.c_str(), &info) != 0) return {};  // the backend will say so
+  if (::lstat(source.c_str(), &info) != 0) return {};  // the backend will say so
   if (S_ISSOCK(info.st_mode)) return "it is a socket";
   if (S_ISBLK(info.st_mode) || S_ISCHR(info.st_mode)) return "it is a device";
   return {};
@@ -145,21 +163,25 @@ std::string problem_of_mount(const std::string& real_source, const std::vector<s
   return {};
 }
 
-void refuse_unsafe_mounts(const std::vector<blueprint::Mount>& mounts,
-                          const std::vector<std::string>& hidden) {
-  if (mounts.empty()) return;
+std::vector<blueprint::Mount> resolve_mounts(std::vector<blueprint::Mount> mounts,
+                                             const std::vector<std::string>& hidden,
+                                             Mounter mounter) {
+  if (mounts.empty()) return mounts;
   std::vector<std::string> real_hidden;
   for (const std::string& path : hidden)
     if (!path.empty()) real_hidden.push_back(real_path(path));
   const std::string mount_table = content_of("/proc/self/mountinfo");
   std::vector<std::string> engines = listed_engines(content_of("/proc/net/unix"));
   std::erase_if(engines, [](const std::string& path) { return !is_our_socket(path); });
-  for (const blueprint::Mount& mount : mounts) {
-    std::string problem = problem_of_type(mount.source);
-    if (problem.empty())
-      problem = problem_of_mount(real_path(mount.source), real_hidden, mount_table, engines);
-    if (!problem.empty()) throw Error("the mount of " + mount.source + " is refused: " + problem);
+  for (blueprint::Mount& mount : mounts) {
+    const std::string written = mount.source;
+    if (!mount.is_engines) mount.source = resolved(written, mounter);
+    const std::string judged = mount.is_engines ? real_path(written) : mount.source;
+    std::string problem = problem_of_type(judged);
+    if (problem.empty()) problem = problem_of_mount(judged, real_hidden, mount_table, engines);
+    if (!problem.empty()) throw refusal(written, problem);
   }
+  return mounts;
 }
 
 }  // namespace hearth::backend

@@ -8,16 +8,28 @@
 
 namespace hearth::backend {
 
-// Throws Error that names the mount if one of them would show
+// Who opens the sources later, by their paths.
+enum class Mounter {
+  hearth,  // hearth-launcher, which follows no link
+  engine,  // a container engine, as root. It resolves the path once more.
+};
+
+// The mounts with sources without symbolic links, each resolved once and then judged. A source of
+// the engine's machine (Mount::is_engines) is judged as far as this machine has it, and stays.
+//
+// Throws Error that names the mount if the way to it is not safe from other users:
+// - a symbolic link belongs neither to root nor to this user,
+// - with an engine: a directory on the way is not trusted (os/trusted_path.h).
+// And if the mount would show
 // - a socket or a device,
 // - a file system of the kernel (/proc, /sys, /dev, cgroups), wherever it is mounted,
 // - the socket of a container engine: at its usual places, or one that listens now under its usual
 //   name and belongs to root or to this user,
 // - something at or below a path of `hidden`: the state directory, the configured engine's socket.
-// A directory that holds one of these is refused as well. Links are followed. As far as this
-// machine's paths are those of the machine whose directories are mounted.
-void refuse_unsafe_mounts(const std::vector<blueprint::Mount>& mounts,
-                          const std::vector<std::string>& hidden);
+// A directory that holds one of these is refused as well.
+std::vector<blueprint::Mount> resolve_mounts(std::vector<blueprint::Mount> mounts,
+                                             const std::vector<std::string>& hidden,
+                                             Mounter mounter);
 
 // The part that decides on values alone. `mount_table` as /proc/self/mountinfo, `engines` the paths
 // of engines' sockets. Returns what is wrong, in words; empty if nothing is.

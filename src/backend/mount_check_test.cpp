@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 namespace hearth::backend {
 namespace {
 
@@ -31,9 +33,14 @@ std::string problem(const std::string& source) {
                           listed_engines(sockets));
 }
 
-bool is_refused(const std::string& source, const std::vector<std::string>& hidden = {}) {
+std::string resolved(const std::string& source, Mounter mounter) {
+  return resolve_mounts({{source, "/data", true}}, {}, mounter).front().source;
+}
+
+bool is_refused(const std::string& source, const std::vector<std::string>& hidden = {},
+                Mounter mounter = Mounter::hearth) {
   try {
-    refuse_unsafe_mounts({{source, "/data", true}}, hidden);
+    resolve_mounts({{source, "/data", true}}, hidden, mounter);
     return false;
   } catch (const Error& error) {
     CHECK(std::string(error.what()).starts_with("the mount of " + source + " is refused: it "));
@@ -89,6 +96,38 @@ TEST_CASE("a mount is judged by where its links lead") {
     CHECK_MESSAGE(is_refused(here + name, hidden), name);
   CHECK_FALSE(is_refused(here + "/data", hidden));
   CHECK_FALSE(is_refused(here + "/not there", hidden));
+}
+
+TEST_CASE("what is judged is what is mounted: a source without links") {
+  const test::TemporaryDirectory directory;
+  const std::string here = std::filesystem::canonical(directory.path());
+  REQUIRE(::mkdir((here + "/data").c_str(), 0755) == 0);
+  REQUIRE(::symlink("data", (here + "/link").c_str()) == 0);
+  for (const Mounter mounter : {Mounter::hearth, Mounter::engine}) {
+    CHECK(resolved(here + "/link", mounter) == here + "/data");
+    CHECK(resolved(here + "/link/new", mounter) == here + "/data/new");
+    CHECK(is_refused("/proc/self/cwd", {}, mounter));
+  }
+  // The engine's machine has other links.
+  const blueprint::Mount engines{here + "/link", "/data", true, true};
+  CHECK(resolve_mounts({engines}, {}, Mounter::engine) == std::vector{engines});
+  CHECK_THROWS_AS(resolve_mounts({engines}, {here + "/data"}, Mounter::engine), Error);
+}
+
+TEST_CASE("a link of another user leads to no mount" * doctest::skip(::geteuid() != 0)) {
+  const test::TemporaryDirectory directory;
+  const std::string here = directory.path();
+  REQUIRE(::mkdir((here + "/theirs").c_str(), 0755) == 0);
+  REQUIRE(::mkdir((here + "/theirs/data").c_str(), 0755) == 0);
+  REQUIRE(::symlink("data", (here + "/theirs/link").c_str()) == 0);
+  for (const char* name : {"/theirs", "/theirs/link"})
+    REQUIRE(::lchown((here + name).c_str(), 65534, 65534) == 0);
+  for (const Mounter mounter : {Mounter::hearth, Mounter::engine})
+    CHECK(is_refused(here + "/theirs/link", {}, mounter));
+  // An engine opens the path again, and by then it may be a link.
+  CHECK_FALSE(is_refused(here + "/theirs/data"));
+  CHECK(is_refused(here + "/theirs/data", {}, Mounter::engine));
+  CHECK_FALSE(is_refused(here + "/theirs", {}, Mounter::engine));
 }
 
 TEST_CASE("engines' sockets are read from the kernel's list by their paths") {

@@ -102,7 +102,8 @@ Mount mount_of(const FileResource& resource, const std::optional<std::string>& r
   const std::string& source = resolved_host_path          ? *resolved_host_path
                               : resource.docker_host_path ? *resource.docker_host_path
                                                           : resource.host_path;
-  return {source, canonical_path(resource.container_path), resource.read_only};
+  const bool is_engines = resolved_host_path || resource.docker_host_path;
+  return {source, canonical_path(resource.container_path), resource.read_only, is_engines};
 }
 
 }  // namespace hearth::blueprint

@@ -41,7 +41,8 @@ TEST_CASE("C25: a mount has its source, target and mode from one file resource")
                               .read_only = false,
                               .docker_host_path = "/c"};
   CHECK(mount_of(read_only) == Mount{.source = "/a", .target = "/data/a", .read_only = true});
-  CHECK(mount_of(writable) == Mount{.source = "/c", .target = "/data/b", .read_only = false});
+  CHECK(mount_of(writable) ==
+        Mount{.source = "/c", .target = "/data/b", .read_only = false, .is_engines = true});
 }
 
 TEST_CASE("container paths that are relative are refused") {

@@ -36,6 +36,8 @@ struct Mount {
   std::string source{};
   std::string target{};
   bool read_only = true;
+  // `source` was given as a path of the engine's machine, which this one need not have.
+  bool is_engines = false;
   bool operator==(const Mount&) const = default;
 };
 

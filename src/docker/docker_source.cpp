@@ -93,8 +93,6 @@ DockerSource::DockerSource(const asio::any_io_executor& executor,
       engine_(std::move(engine)),
       rebuild_(std::move(rebuild)),
       background_(executor) {
-  backend::refuse_unsafe_mounts(
-      mounts, {engine_->options().address.socket, engine_->options().state_dir.string()});
   order_.image = std::move(image);
   order_.runtime = engine_->options().runtime;
   order_.seccomp_profile = engine_->seccomp_profile();
@@ -103,7 +101,9 @@ DockerSource::DockerSource(const asio::any_io_executor& executor,
   order_.has_recursive_read_only = engine_->has_recursive_read_only();
   order_.labels = engine_->labels(config.name);
   order_.config = std::move(config);
-  order_.mounts = std::move(mounts);
+  order_.mounts = backend::resolve_mounts(
+      std::move(mounts), {engine_->options().address.socket, engine_->options().state_dir.string()},
+      backend::Mounter::engine);
 }
 
 Task<std::unique_ptr<backend::Sandbox>> DockerSource::spawn() {

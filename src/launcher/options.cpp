@@ -19,6 +19,8 @@ const char* const usage_text =
     "\n"
     "  --ro-bind SOURCE PATH   mount SOURCE at PATH, read-only\n"
     "  --bind SOURCE PATH      mount SOURCE at PATH, writable\n"
+    "  --ro-mount SOURCE PATH, --mount SOURCE PATH\n"
+    "                          the same, but a symbolic link on the way to SOURCE is an error\n"
     "  --dir PATH              make an empty directory\n"
     "  --symlink TARGET PATH   make a symbolic link\n"
     "  --file PATH TEXT        make a file with this content\n"
@@ -96,12 +98,24 @@ bool take_confinement(Confinement& confinement, std::string_view option, Argumen
   return true;
 }
 
+bool take_bind(std::vector<Step>& steps, std::string_view option, Arguments& arguments) {
+  const bool is_bind = option == "--ro-bind" || option == "--bind";
+  const bool is_mount = option == "--ro-mount" || option == "--mount";
+  if (!is_bind && !is_mount) return false;
+  Bind bind;
+  bind.source = arguments.take(option);
+  if (is_mount && !bind.source.starts_with('/'))
+    throw Error(std::string(option) + " takes absolute paths, not \"" + bind.source + '"');
+  bind.target = absolute(option, arguments.take(option));
+  bind.writable = !option.starts_with("--ro-");
+  bind.follows_links = is_bind;
+  steps.emplace_back(std::move(bind));
+  return true;
+}
+
 void take_option(Options& options, std::string_view option, Arguments& arguments) {
-  if (option == "--ro-bind" || option == "--bind") {
-    std::string source = arguments.take(option);
-    options.steps.emplace_back(
-        Bind{std::move(source), absolute(option, arguments.take(option)), option == "--bind"});
-  } else if (option == "--dir") {
+  if (take_bind(options.steps, option, arguments)) return;
+  if (option == "--dir") {
     options.steps.emplace_back(Directory{absolute(option, arguments.take(option))});
   } else if (option == "--symlink") {
     std::string target = arguments.take(option);

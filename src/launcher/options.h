@@ -15,6 +15,7 @@ struct Bind {
   std::string source;  // a path outside
   std::string target;
   bool writable = false;
+  bool follows_links = true;  // on the way to the source and at its end
 };
 struct Directory {
   std::string path;

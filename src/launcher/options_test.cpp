@@ -40,6 +40,22 @@ TEST_CASE("the launcher's steps keep their order") {
   CHECK(options.command == std::vector<std::string>{"/bin/true", "--dir"});
 }
 
+TEST_CASE("a mount is a bind that follows no link to its source, which is absolute") {
+  const Options options = parse({"--ro-mount", "/x", "/a", "--mount", "/y", "/b", "--ro-bind", "/z",
+                                 "/c", "--", "/bin/true"});
+  REQUIRE(options.steps.size() == 3);
+  const auto& read_only = std::get<Bind>(options.steps[0]);
+  CHECK(read_only.source == "/x");
+  CHECK(read_only.target == "/a");
+  CHECK_FALSE(read_only.writable);
+  CHECK_FALSE(read_only.follows_links);
+  CHECK(std::get<Bind>(options.steps[1]).writable);
+  CHECK_FALSE(std::get<Bind>(options.steps[1]).follows_links);
+  CHECK(std::get<Bind>(options.steps[2]).follows_links);
+  CHECK_NOTHROW(parse({"--mount", "/a..b", "/b", "--", "/bin/true"}));
+  CHECK_THROWS_AS(parse({"--mount", "relative", "/b", "--", "/bin/true"}), Error);
+}
+
 TEST_CASE("the launcher is told what a command gives up") {
   const Options options =
       parse({"--scratch", "/tmp",        "64",       "--share-net", "--keep-env", "--cgroup-fd",

@@ -133,6 +133,24 @@ os::UniqueFd find(const std::string& source) {
   return found;
 }
 
+// The host has judged this very path, which had no link. One that is there now has been put there
+// since, by another user that can write to a directory on the way.
+os::UniqueFd find_without_links(const std::string& source) {
+  os::UniqueFd here = find("/");
+  for (std::size_t begin = 1; begin < source.size();) {
+    const std::size_t end = std::min(source.find('/', begin), source.size());
+    const std::string name = source.substr(begin, end - begin);
+    begin = end + 1;
+    if (name.empty()) continue;
+    here = os::UniqueFd(::openat(here.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat facts{};
+    if (!here || ::fstat(here.get(), &facts) != 0) throw OsError("open " + source);
+    if (S_ISLNK(facts.st_mode))
+      throw Error("open " + source + ": " + source.substr(0, end) + " has become a link");
+  }
+  return here;
+}
+
 struct stat facts_of(const std::string& source, const os::UniqueFd& found) {
   struct stat facts{};
   if (::fstat(found.get(), &facts) != 0) throw OsError("look at " + source);
@@ -174,7 +192,9 @@ constexpr std::array devices = {"null", "zero", "full", "random", "urandom"};
 
 struct SourceFinder {
   std::vector<os::UniqueFd>& sources;
-  void operator()(const Bind& step) const { sources.push_back(find(step.source)); }
+  void operator()(const Bind& step) const {
+    sources.push_back(step.follows_links ? find(step.source) : find_without_links(step.source));
+  }
   void operator()(const Devices& /*step*/) const {
     for (const std::string name : devices) sources.push_back(find("/dev/" + name));
   }

@@ -24,9 +24,8 @@ void show_ours(LauncherWords& words, const ZygoteContent& content,
   for (const char* path : {layout::workspace, layout::temporary, layout::tools})
     words.add({"--dir", path});
   words.add({"--dev"});
-  for (const blueprint::FileResource& resource : content.resources)
-    words.add(
-        {resource.read_only ? "--ro-bind" : "--bind", resource.host_path, resource.container_path});
+  for (const blueprint::Mount& mount : content.mounts)
+    words.add({mount.read_only ? "--ro-mount" : "--mount", mount.source, mount.target});
 }
 
 void set_environment(LauncherWords& words) {
@@ -44,8 +43,8 @@ void start_python(LauncherWords& words, const ZygoteContent& content) {
   words.add({"--zygote", "yes"});
   if (!content.packages.empty()) words.add({"--path", "/packages"});
   for (const std::string& module : content.preload) words.add({"--preload", module});
-  for (const blueprint::FileResource& resource : content.resources)
-    if (!resource.read_only) words.add({"--writable", resource.container_path});
+  for (const blueprint::Mount& mount : content.mounts)
+    if (!mount.read_only) words.add({"--writable", mount.target});
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct ZygoteContent {
   std::filesystem::path packages;  // empty: none were installed
   std::filesystem::path tools;     // empty: none
   std::vector<std::string> preload{};
-  std::vector<blueprint::FileResource> resources{};
+  std::vector<blueprint::Mount> mounts{};  // sources without symbolic links
 };
 
 struct UidRange {

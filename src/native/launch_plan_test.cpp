@@ -79,14 +79,14 @@ TEST_CASE("packages, tools, preloaded modules and files reach the harness") {
   ZygoteContent content{
       .python = "/usr/bin/python3.11", .packages = "/e/packages", .tools = "/e/tools"};
   content.preload = {"json", "pandas"};
-  content.resources = {{.host_path = "/data", .container_path = "/in", .read_only = true},
-                       {.host_path = "/out", .container_path = "/out", .read_only = false}};
+  content.mounts = {{.source = "/data", .target = "/in", .read_only = true},
+                    {.source = "/out", .target = "/out", .read_only = false}};
   const LaunchPlan plan = launch_plan(content, programs, UidRange{70000, 1000}, merged_usr());
   CHECK(has(plan, {"--uids", "70000", "1000"}));
   CHECK(has(plan, {"--ro-bind", "/e/packages", "/packages"}));
   CHECK(has(plan, {"--ro-bind", "/e/tools", "/tools"}));
-  CHECK(has(plan, {"--ro-bind", "/data", "/in"}));
-  CHECK(has(plan, {"--bind", "/out", "/out"}));
+  CHECK(has(plan, {"--ro-mount", "/data", "/in"}));
+  CHECK(has(plan, {"--mount", "/out", "/out"}));
   CHECK(command_of(plan) == std::vector<std::string>{"/usr/bin/python3.11", "-s", "-B",
                                                      "/hearth/executor_harness", "--zygote", "yes",
                                                      "--path", "/packages", "--preload", "json",

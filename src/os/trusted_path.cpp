@@ -34,14 +34,36 @@ bool is_in_proc(const UniqueFd& file) {
   return ::fstatfs(file.get(), &facts) == 0 && facts.f_type == PROC_SUPER_MAGIC;
 }
 
+bool is_own_group(const struct stat& facts, const User& user) {
+  return user.uid != 0 && facts.st_gid == user.gid;
+}
+
+bool others_can_write(const struct stat& facts, const User& user) {
+  return (facts.st_mode & (S_IWOTH | (is_own_group(facts, user) ? 0 : S_IWGRP))) != 0;
+}
+
+enum class Trusted {
+  links,       // only the symbolic links that are followed
+  way,         // also the directories that are passed: no other user can exchange a name
+  everything,  // also the target
+};
+
 // From / to a path, one name after the other, with a look at the owner of everything that is
 // passed.
 class Walk {
  public:
-  Walk(const fs::path& path, std::string step) : step_(std::move(step)) {
+  Walk(const fs::path& path, std::string step, Trusted trusted)
+      : step_(std::move(step)), trusted_(trusted) {
     put_first(fs::absolute(path));
     enter(open_at(AT_FDCWD, "/", O_DIRECTORY), "/");
-    while (!left_.empty()) advance();
+    while (!left_.empty() && !is_missing_) advance();
+  }
+
+  // Without symbolic links. From a name that is missing on, as it was written.
+  fs::path path() const {
+    fs::path whole = at_;
+    for (const std::string& name : left_) whole /= name;
+    return whole;
   }
 
   UniqueFd open(int flags) const {
@@ -86,7 +108,9 @@ class Walk {
       enter(open_at(here_.get(), "..", O_DIRECTORY), at_.parent_path());
       return;
     }
-    UniqueFd next = open_at(here_.get(), name_.c_str(), O_NOFOLLOW);
+    UniqueFd next(::openat(here_.get(), name_.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
+    if (!next && errno == ENOENT && trusted_ != Trusted::everything) return stop_at_missing();
+    if (!next) throw OsError(step_);
     const struct stat facts = facts_of(next, step_);
     if (!S_ISLNK(facts.st_mode)) {
       enter(std::move(next), at_ / name_);
@@ -95,10 +119,20 @@ class Walk {
     }
   }
 
+  // Only the path is wanted. Where others can create what is missing, it would not stay true.
+  void stop_at_missing() {
+    left_.push_front(std::move(name_));
+    is_missing_ = true;
+    if (trusted_ == Trusted::way) check(at_, facts_, PathRole::target);
+  }
+
   void follow(const UniqueFd& link, const struct stat& facts) {
     check(at_ / name_, facts, PathRole::on_the_way);
     // The links of processes lead to files without their names.
     if (is_in_proc(here_)) {
+      if (trusted_ != Trusted::everything)
+        throw UntrustedPath(at_ / name_, "it is a link of the kernel, which leads to no name",
+                            "name what it leads to");
       follows_ = true;
       enter(open_at(here_.get(), name_.c_str(), 0), at_ / name_);
       return;
@@ -116,9 +150,20 @@ class Walk {
   void enter(UniqueFd next, fs::path at) {
     parent_ = std::exchange(here_, std::move(next));
     at_ = std::move(at);
-    facts_ = facts_of(here_, step_);
+    const struct stat above = std::exchange(facts_, facts_of(here_, step_));
+    const bool is_target = left_.empty();
+    if (trusted_ == Trusted::links) return;
+    if (trusted_ == Trusted::way && is_target) return check_name(above);
     const bool is_given = follows_ && !S_ISDIR(facts_.st_mode) && !S_ISREG(facts_.st_mode);
-    if (!is_given) check(at_, facts_, left_.empty() ? PathRole::target : PathRole::on_the_way);
+    if (!is_given) check(at_, facts_, is_target ? PathRole::target : PathRole::on_the_way);
+  }
+
+  // A target may be any user's, unless that user can exchange it: a sticky directory lets the
+  // owner.
+  void check_name(const struct stat& above) const {
+    struct stat owner = facts_;
+    owner.st_mode &= S_IFMT;
+    if (others_can_write(above, effective_user())) check(at_, owner, PathRole::target);
   }
 
   static void check(const fs::path& path, const struct stat& facts, PathRole role) {
@@ -127,18 +172,20 @@ class Walk {
   }
 
   std::string step_;
+  Trusted trusted_;
   std::deque<std::string> left_;
   UniqueFd parent_;
   UniqueFd here_;
   fs::path at_;       // of `here_`
   std::string name_;  // of `here_` in `parent_`
   struct stat facts_{};
-  bool follows_ = false;  // `name_` is a link to `here_`
+  bool follows_ = false;     // `name_` is a link to `here_`
+  bool is_missing_ = false;  // the first of `left_`
   int links_ = 0;
 };
 
 UniqueFd open_for(const fs::path& path, int flags, const char* step) {
-  return Walk(path, step + path.string()).open(flags);
+  return Walk(path, step + path.string(), Trusted::everything).open(flags);
 }
 
 bool is_there(const fs::path& directory) try {
@@ -164,23 +211,32 @@ std::optional<UntrustedPath> distrust_of(const fs::path& path, const struct stat
     const std::string trusted = user.uid == 0 ? "root" : "root or user " + name_of(user.uid);
     return UntrustedPath(path,
                          fmt::format("it belongs to user {}, not to {}", facts.st_uid, trusted),
-                         fmt::format("chown {} {}", name_of(user.uid), path.string()));
+                         fmt::format("chown {}{} {}", S_ISLNK(facts.st_mode) ? "-h " : "",
+                                     name_of(user.uid), path.string()));
   }
   // What is written to a device does not come back as its content.
   if (S_ISLNK(facts.st_mode) || S_ISCHR(facts.st_mode)) return std::nullopt;
-  const bool is_own_group = user.uid != 0 && facts.st_gid == user.gid;
-  const mode_t writers = S_IWOTH | (is_own_group ? 0 : S_IWGRP);
-  if ((facts.st_mode & writers) == 0) return std::nullopt;
+  if (!others_can_write(facts, user)) return std::nullopt;
   const bool is_sticky = S_ISDIR(facts.st_mode) && (facts.st_mode & S_ISVTX) != 0;
   if (is_sticky && role == PathRole::on_the_way) return std::nullopt;
-  return UntrustedPath(path,
-                       fmt::format("other users can write it (mode {:04o})", facts.st_mode & 07777),
-                       fmt::format("chmod {}-w {}", is_own_group ? "o" : "go", path.string()));
+  return UntrustedPath(
+      path, fmt::format("other users can write it (mode {:04o})", facts.st_mode & 07777),
+      fmt::format("chmod {}-w {}", is_own_group(facts, user) ? "o" : "go", path.string()));
 }
 
 UniqueFd open_trusted(const fs::path& path, int flags) { return open_for(path, flags, "open "); }
 
-void require_trusted(const fs::path& path) { const Walk walk(path, "open " + path.string()); }
+void require_trusted(const fs::path& path) {
+  const Walk walk(path, "open " + path.string(), Trusted::everything);
+}
+
+fs::path resolve_trusted_links(const fs::path& path) {
+  return Walk(path, "open " + path.string(), Trusted::links).path();
+}
+
+fs::path resolve_trusted_way(const fs::path& path) {
+  return Walk(path, "open " + path.string(), Trusted::way).path();
+}
 
 void require_trusted_files(const fs::path& directory) {
   const UniqueFd opened = open_for(directory, O_PATH | O_DIRECTORY, "open ");

@@ -51,6 +51,14 @@ void require_trusted_files(const std::filesystem::path& directory);
 // The same as os/read_file.h, of a trusted file.
 std::string read_trusted_file(const std::filesystem::path& path, std::size_t max_bytes);
 
+// The path without symbolic links of what may be any user's. What is missing at its end stays as it
+// is written. A link of a process (/proc/self/cwd) is refused. The two differ in what is trusted:
+// - every link on the way and at the end. Directories may be any user's, who can exchange them:
+//   whoever opens the result must follow no link.
+std::filesystem::path resolve_trusted_links(const std::filesystem::path& path);
+// - also every directory on the way, so that no other user can exchange what the result names.
+std::filesystem::path resolve_trusted_way(const std::filesystem::path& path);
+
 // Creates the directory with `mode` where there is none, and those above it with 0755.
 void make_trusted_directory(const std::filesystem::path& path, mode_t mode);
 // No other user can open anything in it: for locks, which a reader could hold.

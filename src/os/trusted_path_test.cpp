@@ -211,3 +211,64 @@ TEST_CASE("what cannot be looked at is not trusted") {
   CHECK(os::distrust_of(folder.path() / "gone"));
   CHECK(os::distrust_of(folder.path() / "no" / "such" / "directory"));
 }
+
+TEST_CASE("a path is resolved by links of this user and of root, to its end or what is missing") {
+  const test::TemporaryDirectory folder;
+  const fs::path here = fs::canonical(folder.path());
+  fs::create_directories(here / "real/sub");
+  folder.write("real/sub/file", "");
+  fs::create_symlink("real", here / "relative");
+  fs::create_symlink(here / "relative/sub", here / "absolute");
+  fs::create_symlink("gone", here / "dangling");
+  for (const auto resolve : {os::resolve_trusted_links, os::resolve_trusted_way}) {
+    CHECK(resolve(here / "real/sub") == here / "real/sub");
+    CHECK(resolve(here / "relative/sub/") == here / "real/sub");
+    CHECK(resolve(here / "absolute/file") == here / "real/sub/file");
+    CHECK(resolve(here / "absolute/new/name") == here / "real/sub/new/name");
+    CHECK(resolve(here / "dangling/name") == here / "gone/name");
+    CHECK(resolve("/") == "/");
+    CHECK_THROWS_AS(resolve("/proc/self/cwd"), os::UntrustedPath);
+    CHECK_THROWS_AS(resolve(here / "real/sub/file/x"), OsError);
+  }
+}
+
+TEST_CASE("a path that others can exchange is resolved only without trust in its way") {
+  const test::TemporaryDirectory folder;
+  const fs::path here = fs::canonical(folder.path());
+  fs::create_directories(here / "open/data");
+  ::chmod((here / "open/data").c_str(), 0777);
+  CHECK(os::resolve_trusted_way(here / "open/data") == here / "open/data");
+  ::chmod((here / "open").c_str(), 01777);
+  CHECK(os::resolve_trusted_way(here / "open/data") == here / "open/data");
+  // Another user could create it.
+  CHECK_THROWS_AS(os::resolve_trusted_way(here / "open/missing"), os::UntrustedPath);
+  CHECK(os::resolve_trusted_links(here / "open/missing") == here / "open/missing");
+  ::chmod((here / "open").c_str(), 0777);
+  CHECK_THROWS_AS(os::resolve_trusted_way(here / "open/data"), os::UntrustedPath);
+  CHECK(os::resolve_trusted_links(here / "open/data") == here / "open/data");
+}
+
+TEST_CASE("a path is not resolved by a link of another user" * doctest::skip(::geteuid() != 0)) {
+  const test::TemporaryDirectory folder;
+  const fs::path here = fs::canonical(folder.path());
+  fs::create_directories(here / "stranger/data");
+  fs::create_symlink("/root", here / "stranger/link");
+  for (const char* name : {"stranger", "stranger/data", "stranger/link"}) give_away(here / name);
+  for (const char* name : {"stranger/link", "stranger/link/below"})
+    CHECK_THROWS_WITH_AS(os::resolve_trusted_links(here / name),
+                         ("trust " + (here / "stranger/link").string() +
+                          ": it belongs to user 65534, not to root. If what is there is good: "
+                          "chown -h root " +
+                          (here / "stranger/link").string())
+                             .c_str(),
+                         os::UntrustedPath);
+  CHECK(os::resolve_trusted_links(here / "stranger/data") == here / "stranger/data");
+  CHECK_THROWS_AS(os::resolve_trusted_way(here / "stranger/data"), os::UntrustedPath);
+
+  // What is mounted may be any user's, unless that user can exchange it.
+  fs::create_directories(here / "mine/theirs");
+  give_away(here / "mine/theirs");
+  CHECK(os::resolve_trusted_way(here / "mine/theirs") == here / "mine/theirs");
+  ::chmod((here / "mine").c_str(), 01777);
+  CHECK_THROWS_AS(os::resolve_trusted_way(here / "mine/theirs"), os::UntrustedPath);
+}

@@ -579,7 +579,8 @@ TEST_CASE("P24: mounts are told as the engine's machine sees them") {
   fixture.registry.register_blueprint(config);
   fixture.startup();
   CHECK(fixture.backend.mounted ==
-        std::vector<blueprint::Mount>{{"/srv/data/in", "/in", true}, {"/other", "/out", false}});
+        std::vector<blueprint::Mount>{{"/srv/data/in", "/in", true, true},
+                                      {"/other", "/out", false}});
 }
 
 TEST_CASE("a fleet that failed in the middle of its work goes on with it") {

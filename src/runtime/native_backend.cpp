@@ -91,13 +91,13 @@ Task<std::unique_ptr<backend::SandboxSource>> NativeBackend::open(
   std::vector<blueprint::Mount> mounts;
   for (const blueprint::FileResource& resource : config.resources)
     mounts.push_back({resource.host_path, resource.container_path, resource.read_only});
-  backend::refuse_unsafe_mounts(mounts, options_.hidden);
+  mounts = backend::resolve_mounts(std::move(mounts), options_.hidden, backend::Mounter::hearth);
   if (::geteuid() != 0) judge_group_access(mounts);
   if (!machine_) machine_ = native::open_native_machine(options_.machine);
   const builder::Environment built =
       co_await builder_.ensure_environment(blueprint, std::move(on_progress));
   native::ZygoteContent environment{built.python, built.packages, built.tools, built.preload,
-                                    config.resources};
+                                    std::move(mounts)};
   auto source =
       std::make_unique<native::NativeSource>(executor_, machine_, config, std::move(environment));
   // Cancelled or not: a source must be closed.

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -64,4 +65,24 @@ TEST_CASE_TEMPLATE("no socket is a mount", Backend, ON_EVERY_BACKEND) {
   const std::string path = directory.path() / "any";
   const os::UniqueFd listening = listen_at(path);
   CHECK(refusal<Backend>(path) == "the mount of " + path + " is refused: it is a socket");
+}
+
+TEST_CASE_TEMPLATE("a link of another user leads to no mount, one of this user does" *
+                       doctest::skip(::geteuid() != 0),
+                   Backend, ON_EVERY_BACKEND) {
+  const TemporaryDirectory directory;
+  const std::string here = directory.path();
+  REQUIRE(::chmod(here.c_str(), 0755) == 0);
+  REQUIRE(::mkdir((here + "/data").c_str(), 0755) == 0);
+  directory.write("data/word", "shown");
+  REQUIRE(::symlink("data", (here + "/link").c_str()) == 0);
+  blueprint::SandboxConfig config = Backend::config();
+  config.resources = {{here + "/link", "/data", true, {}}};
+  {
+    Backend backend(config);
+    CHECK(backend.run("print(open('/data/word').read())").stdout_text == "shown\n");
+  }
+  REQUIRE(::lchown((here + "/link").c_str(), 65534, 65534) == 0);
+  CHECK(refusal<Backend>(here + "/link")
+            .find(here + "/link: it belongs to user 65534, not to root") != std::string::npos);
 }

@@ -31,7 +31,7 @@ blueprint::SandboxConfig with_limit(std::int64_t mb_per_sec) {
 
 native::ZygoteContent with_file(const UncachedFile& file) {
   native::ZygoteContent environment = plain_environment();
-  environment.resources = {{file.path().parent_path(), "/data", true, {}}};
+  environment.mounts = {{file.path().parent_path(), "/data", true}};
   return environment;
 }
 

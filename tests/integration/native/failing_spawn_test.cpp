@@ -81,10 +81,7 @@ TEST_CASE("a module to be preloaded that does not exist fails the spawn") {
 
 TEST_CASE("a directory to be shown that does not exist fails the spawn, and its name is said") {
   native::ZygoteContent environment = plain_environment();
-  blueprint::FileResource resource;
-  resource.host_path = "/no/such/directory";
-  resource.container_path = "/data";
-  environment.resources = {resource};
+  environment.mounts = {{.source = "/no/such/directory", .target = "/data"}};
   NativeSandboxes sandboxes({}, environment);
   CHECK(contains(failure_of_spawn(sandboxes).message, "open /no/such/directory: No such file"));
 }

@@ -27,18 +27,14 @@ void open_to_all(const fs::path& path) {
   fs::permissions(path, fs::is_directory(path) ? fs::perms(0777) : fs::perms(0666));
 }
 
-native::ZygoteContent with(std::vector<blueprint::FileResource> resources) {
+native::ZygoteContent with(std::vector<blueprint::Mount> mounts) {
   native::ZygoteContent environment = plain_environment();
-  environment.resources = std::move(resources);
+  environment.mounts = std::move(mounts);
   return environment;
 }
 
-blueprint::FileResource shown(const fs::path& host, const std::string& inside, bool read_only) {
-  blueprint::FileResource resource;
-  resource.host_path = host.string();
-  resource.container_path = inside;
-  resource.read_only = read_only;
-  return resource;
+blueprint::Mount shown(const fs::path& host, const std::string& inside, bool read_only) {
+  return {.source = host.string(), .target = inside, .read_only = read_only};
 }
 
 // `attempt(what, function)` prints the error's name, or "done".

@@ -24,7 +24,7 @@ TEST_CASE("the cgroup of a sandbox that read many of the host's files goes to an
     return;
   }
   native::ZygoteContent environment = plain_environment();
-  environment.resources = {{file.path().parent_path(), "/data", true, {}}};
+  environment.mounts = {{file.path().parent_path(), "/data", true}};
   NativeSandboxes sandboxes({}, environment);
   std::string group;
   {
