@@ -6,10 +6,11 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 
 namespace hearth {
 namespace {
+
+constexpr std::string_view hexadecimal_digits = "0123456789abcdef";
 
 void fill_with_random(void* bytes, std::size_t size) {
   if (::getrandom(bytes, size, 0) != static_cast<ssize_t>(size)) throw OsError("getrandom");
@@ -20,13 +21,17 @@ void fill_with_random(void* bytes, std::size_t size) {
 std::string random_id() {
   std::array<unsigned char, 16> bytes{};
   fill_with_random(bytes.data(), bytes.size());
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string id;
   for (const unsigned char byte : bytes) {
-    id += digits[byte >> 4];
-    id += digits[byte & 0xF];
+    id += hexadecimal_digits[byte >> 4];
+    id += hexadecimal_digits[byte & 0xF];
   }
   return id;
+}
+
+bool is_hexadecimal(std::string_view text, std::size_t digits) {
+  return text.size() == digits &&
+         text.find_first_not_of(hexadecimal_digits) == std::string_view::npos;
 }
 
 std::uint32_t random_number_below(std::uint32_t bound) {

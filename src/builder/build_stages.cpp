@@ -14,6 +14,7 @@ namespace hearth::builder {
 namespace {
 
 namespace json = boost::json;
+using docker::image_id_at;
 using docker::text_at;
 
 // How many there were.
@@ -27,12 +28,14 @@ Task<std::size_t> remove_once(docker::EngineClient& client, const std::string& s
   if (list == nullptr) co_return count;
   for (const json::value& image : *list) {
     const std::string its = text_at(image, {"Labels", image_stage_label});
+    const std::string id = image_id_at(image, {"Id"});
+    if (id.empty()) continue;
     if (its != stage && !is_stage_over(its, std::chrono::system_clock::now())) continue;
     ++count;
     // A layer goes with the last that stands on it: some are gone before their turn. 409: a
     // container that is being ended still uses it.
     co_await client.call({.method = "DELETE",
-                          .path = "/images/" + text_at(image, {"Id"}) + "?force=1",
+                          .path = "/images/" + id + "?force=1",
                           .limit = std::chrono::seconds(60),
                           .accepted = {404, 409}});
   }

@@ -53,7 +53,7 @@ std::string owner_of(const fs::path& directory) {
     if (!is_there) throw OsError(error);
   }
   std::string owner = os::read_trusted_file(file, id_digits);
-  if (owner.size() != id_digits || owner.find_first_not_of("0123456789abcdef") != std::string::npos)
+  if (!is_hexadecimal(owner, id_digits))
     throw Error(file.string() + " does not name an installation: remove it to get a new name");
   return owner;
 }
@@ -172,7 +172,8 @@ Task<> DockerEngine::reconcile() {
   std::set<std::string> living{instance_};
   std::map<std::string, os::FileLock> dead;
   const auto is_dead = [&](const std::string& instance) {
-    if (instance.empty() || living.contains(instance)) return false;
+    // A label is text of the engine, and this one becomes the name of a file.
+    if (!is_hexadecimal(instance, id_digits) || living.contains(instance)) return false;
     if (dead.contains(instance)) return true;
     // A live process holds its lock from before its first container until after its last.
     std::optional<os::FileLock> lock = os::FileLock::try_acquire(lock_of(instance));
@@ -191,8 +192,9 @@ Task<> DockerEngine::reconcile() {
     const json::array* list = found.body.if_array();
     if (list == nullptr) continue;
     for (const json::value& one : *list) {
-      if (!is_dead(text_at(one, {"Labels", instance_label}))) continue;
-      if (co_await remove_leftover(kind.path + text_at(one, {"Id"}) + kind.options)) {
+      const std::string id = id_at(one, {"Id"});
+      if (id.empty() || !is_dead(text_at(one, {"Labels", instance_label}))) continue;
+      if (co_await remove_leftover(kind.path + id + kind.options)) {
         ++removed;
       } else {
         stubborn.insert(text_at(one, {"Labels", instance_label}));

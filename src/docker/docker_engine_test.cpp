@@ -28,4 +28,28 @@ TEST_CASE("a user that a container of another process has is not given to a new 
   CHECK(engine.requests[6].find(label) != std::string::npos);
 }
 
+TEST_CASE("what an engine lists is removed only by ids and labels that can be ours") {
+  asio::io_context loop(1);
+  const test::TemporaryDirectory state;
+  test::FakeEngine engine(loop);
+  const std::string id(64, 'b');
+  const std::string dead(32, 'd');
+  const auto listed = [](const std::string& name, const std::string& instance) {
+    return R"({"Id":")" + name + R"(","Labels":{"hearth.instance":")" + instance + R"("}})";
+  };
+  engine.will_say(test::pong);
+  engine.will_say(test::answer("200 OK", "{}"));  // /info
+  engine.will_say(test::answer("200 OK", '[' + listed("../images/x", dead) + ',' +
+                                             listed(id, "x/../../../victim") + ',' +
+                                             listed(id, dead) + ']'));
+  engine.will_say(test::answer("204 No Content", ""));
+  engine.will_say(test::answer("200 OK", "[]"));  // networks
+  test::run_task(loop,
+                 DockerEngine::open({.address = engine.address(), .state_dir = state.path()}));
+  REQUIRE(engine.requests.size() == 5);
+  CHECK(engine.requests[3].find("DELETE") == 0);
+  CHECK(engine.requests[3].find("/containers/" + id + "?force=1") != std::string::npos);
+  CHECK(engine.requests[4].find("/networks?") != std::string::npos);
+}
+
 }  // namespace hearth::docker

@@ -133,7 +133,7 @@ Task<> DockerSource::create(Container& container) {
                                          .path = "/containers/create?name=" + container.name,
                                          .body = container_body(order_, container.user.uid()),
                                          .limit = engine_->options().ready_limit});
-    container.id = text_at(created.body, {"Id"});
+    container.id = id_at(created.body, {"Id"});
   } catch (const EngineError&) {
     container.is_uncertain = false;  // refused: there is none
     throw;

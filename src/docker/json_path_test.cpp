@@ -20,3 +20,20 @@ TEST_CASE("what an engine says is read by the names on the way, whatever shape i
   CHECK(at(said, {"Nothing", "More"}).is_null());
   CHECK(at(boost::json::parse("[{}]"), {"State"}).is_null());
 }
+
+TEST_CASE("an id is taken from an engine only if it is one") {
+  const std::string id(64, 'a');
+  const boost::json::value said = {{"Id", id},
+                                   {"Image", "sha256:" + id},
+                                   {"Slash", "/"},
+                                   {"Long", id + "a"},
+                                   {"Way", "../" + id},
+                                   {"Other", std::string(64, 'g')},
+                                   {"Big", std::string(64, 'A')}};
+  CHECK(id_at(said, {"Id"}) == id);
+  CHECK(image_id_at(said, {"Image"}) == "sha256:" + id);
+  for (const char* name : {"Image", "Slash", "Long", "Way", "Other", "Big", "None"})
+    CHECK_MESSAGE(id_at(said, {name}).empty(), name);
+  for (const char* name : {"Id", "Slash", "Long", "Way", "Other", "Big", "None"})
+    CHECK_MESSAGE(image_id_at(said, {name}).empty(), name);
+}
