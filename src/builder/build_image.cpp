@@ -55,7 +55,7 @@ class ImageBuild {
     co_await then_clean_up(build_and_check(), remove_stage());
   }
 
-  const std::string& tag() const { return image_.tag; }
+  BuiltImage result() const { return {image_.tag, id_}; }
 
  private:
   Task<bool> is_there() {
@@ -66,7 +66,9 @@ class ImageBuild {
     if (volumes != nullptr && !volumes->empty())
       fail("its base image declares the volume " + std::string(volumes->begin()->key()) +
            ", which would be writable; use one without");
-    co_return text_at(found.body, {"Config", "Labels", image_recipe_label}) == image_.recipe;
+    id_ = docker::image_id_at(found.body, {"Id"});
+    co_return !id_.empty() &&
+        text_at(found.body, {"Config", "Labels", image_recipe_label}) == image_.recipe;
   }
 
   Task<> build_and_check() {
@@ -162,6 +164,7 @@ class ImageBuild {
   BuildLog log_;
   wire::LineReader lines_;
   ImagePlan image_;
+  std::string id_;
   std::optional<std::string> error_;
   bool is_error_of_command_ = false;
   std::string last_note_;
@@ -169,9 +172,9 @@ class ImageBuild {
 
 }  // namespace
 
-std::string build_image(const BuildPlan& plan, const ImageOptions& options,
-                        const docker::EngineAddress& engine, const std::stop_token& stop,
-                        const BuildLog::OnLine& on_line) {
+BuiltImage build_image(const BuildPlan& plan, const ImageOptions& options,
+                       const docker::EngineAddress& engine, const std::stop_token& stop,
+                       const BuildLog::OnLine& on_line) {
   asio::io_context loop(1);
   ImageBuild build(plan, options, engine, on_line);
   asio::cancellation_signal give_up;
@@ -185,7 +188,7 @@ std::string build_image(const BuildPlan& plan, const ImageOptions& options,
   loop.run();
   if (failure && stop.stop_requested()) throw BuildStopped();
   if (failure) std::rethrow_exception(failure);
-  return build.tag();
+  return build.result();
 }
 
 }  // namespace hearth::builder

@@ -10,10 +10,15 @@
 
 namespace hearth::builder {
 
-// Its tag. BuildError with the log, BuildStopped, OsError; EngineUnreachable and EngineError when
+struct BuiltImage {
+  std::string tag{};
+  std::string id{};  // of what was found to be right. Another build may move the tag.
+};
+
+// BuildError with the log, BuildStopped, OsError; EngineUnreachable and EngineError when
 // the engine will not.
-std::string build_image(const BuildPlan& plan, const ImageOptions& options,
-                        const docker::EngineAddress& engine, const std::stop_token& stop,
-                        const BuildLog::OnLine& on_line);
+BuiltImage build_image(const BuildPlan& plan, const ImageOptions& options,
+                       const docker::EngineAddress& engine, const std::stop_token& stop,
+                       const BuildLog::OnLine& on_line);
 
 }  // namespace hearth::builder

@@ -51,10 +51,10 @@ struct Fixture {
   }
   void image_is_there() {
     const json::object labels{{image_recipe_label, plan_image(plan, options).recipe}};
-    engine.will_say(
-        test::answer("200 OK", json::serialize(json::object{{"Config", {{"Labels", labels}}}})));
+    engine.will_say(test::answer(
+        "200 OK", json::serialize(json::object{{"Id", id}, {"Config", {{"Labels", labels}}}})));
   }
-  std::string build() {
+  BuiltImage build() {
     const Serving serving(loop);
     return build_image(plan, options, engine.address(), {}, {});
   }
@@ -64,6 +64,7 @@ struct Fixture {
     });
   }
 
+  std::string id = "sha256:" + std::string(64, 'a');
   test::TemporaryDirectory place;
   BuildPlan plan;
   ImageOptions options;
@@ -82,7 +83,7 @@ TEST_CASE("a build whose layer was removed from the engine is done again") {
   f.build_says(lost_layer);
   f.build_says({{"stream", "Successfully tagged"}});
   f.image_is_there();
-  CHECK(f.build() == image_tag(f.plan, f.options));
+  CHECK(f.build().tag == image_tag(f.plan, f.options));
   CHECK(f.builds() == 2);
   CHECK(f.engine.requests.end() !=
         std::find_if(f.engine.requests.begin(), f.engine.requests.end(), [](const auto& line) {
@@ -103,4 +104,19 @@ TEST_CASE("a build whose command failed is not done again") {
   f.build_says({{"errorDetail", {{"code", 1}, {"message", why}}}, {"error", why}});
   CHECK_THROWS_WITH_AS(f.build(), doctest::Contains("non-zero code"), BuildError);
   CHECK(f.builds() == 1);
+}
+
+TEST_CASE("an image is known by the id that was found to be right, not by its tag alone") {
+  Fixture f;
+  f.build_says({{"stream", "Successfully tagged"}});
+  f.image_is_there();
+  CHECK(f.build().id == f.id);
+}
+
+TEST_CASE("an image without an id of its own is not used") {
+  Fixture f;
+  f.id = "../containers/x";
+  f.build_says({{"stream", "Successfully tagged"}});
+  f.image_is_there();
+  CHECK_THROWS_WITH_AS(f.build(), doctest::Contains("the engine has not got it"), BuildError);
 }

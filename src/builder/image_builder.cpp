@@ -25,10 +25,14 @@ ImageBuilder::ImageBuilder(asio::any_io_executor loop, const registry::ToolRegis
       builds_(std::move(loop), parallel_builds) {}
 
 Task<std::string> ImageBuilder::ensure_sandbox(std::string name, OnProgress on_line) {
+  co_return (co_await ensure_image(std::move(name), std::move(on_line))).tag;
+}
+
+Task<BuiltImage> ImageBuilder::ensure_image(std::string name, OnProgress on_line) {
   // Copies: the build may outlive this caller.
   const BuildPlan plan = plan_of(registry_, std::move(name));
-  SharedWork<std::string>::Job build = [plan, options = options_, engine = engine_](
-                                           const std::stop_token& stop, const auto& report) {
+  SharedWork<BuiltImage>::Job build = [plan, options = options_, engine = engine_](
+                                          const std::stop_token& stop, const auto& report) {
     return build_image(plan, options, engine, stop, report);
   };
   co_return co_await builds_.run(plan.blueprint + ':' + plan.checksum, std::move(build),

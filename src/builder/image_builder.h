@@ -19,7 +19,9 @@ class ImageBuilder : public SandboxBuilder {
   ImageBuilder(asio::any_io_executor loop, const registry::ToolRegistry& registry,
                docker::EngineAddress engine, ImageOptions options, std::size_t parallel_builds = 2);
 
-  // Its tag. Also EngineUnreachable and EngineError.
+  // Also EngineUnreachable and EngineError.
+  Task<BuiltImage> ensure_image(std::string name, OnProgress on_line);
+  // Its tag.
   Task<std::string> ensure_sandbox(std::string name, OnProgress on_line) override;
   Task<std::vector<Built>> list() override;
   Task<std::vector<std::string>> prune() override;
@@ -32,7 +34,7 @@ class ImageBuilder : public SandboxBuilder {
   docker::EngineAddress engine_;
   docker::EngineClient client_;
   ImageOptions options_;
-  SharedWork<std::string> builds_;
+  SharedWork<BuiltImage> builds_;
 };
 
 }  // namespace hearth::builder

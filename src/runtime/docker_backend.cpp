@@ -63,6 +63,10 @@ Task<std::string> DockerBackend::build(std::string blueprint, OnProgress on_prog
   return builder_.ensure_sandbox(std::move(blueprint), std::move(on_progress));
 }
 
+Task<std::string> DockerBackend::image_id(std::string blueprint, OnProgress on_progress) {
+  co_return (co_await builder_.ensure_image(std::move(blueprint), std::move(on_progress))).id;
+}
+
 Task<std::unique_ptr<backend::SandboxSource>> DockerBackend::open(
     std::string blueprint, std::vector<blueprint::Mount> mounts, OnProgress on_progress) {
   const blueprint::SandboxConfig& config = registry_.blueprint(blueprint);
@@ -71,8 +75,8 @@ Task<std::unique_ptr<backend::SandboxSource>> DockerBackend::open(
                  {{"blueprint", blueprint}});
   // First: where there is no engine, its absence is the error, not that of an image.
   const std::shared_ptr<docker::DockerEngine> opened = co_await engine();
-  std::string image = co_await builder_.ensure_sandbox(blueprint, std::move(on_progress));
-  auto rebuild = [this, blueprint] { return builder_.ensure_sandbox(blueprint, {}); };
+  std::string image = co_await image_id(blueprint, std::move(on_progress));
+  auto rebuild = [this, blueprint] { return image_id(blueprint, {}); };
   co_return std::make_unique<docker::DockerSource>(executor_, opened, std::move(image), config,
                                                    std::move(mounts), std::move(rebuild));
 }

@@ -31,6 +31,8 @@ class DockerBackend : public backend::Backend {
 
  private:
   Task<std::shared_ptr<docker::DockerEngine>> engine();
+  // Containers are of an id: a tag may be moved under a living pool, to other packages.
+  Task<std::string> image_id(std::string blueprint, OnProgress on_progress);
 
   asio::any_io_executor executor_;
   const registry::ToolRegistry& registry_;
