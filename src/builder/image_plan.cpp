@@ -192,6 +192,7 @@ void add_programs(registry::Digest& digest, const backend::Programs& programs) {
 std::string image_tag(const BuildPlan& plan, const ImageOptions& options) {
   registry::Digest checksum;
   checksum.add(plan.checksum);
+  if (!plan.packages.empty()) add_sources(checksum, options.pip);
   add_programs(checksum, options.programs);
   return options.prefix + plan.blueprint + ':' + checksum.finish();
 }

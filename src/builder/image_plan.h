@@ -38,9 +38,10 @@ struct ImagePlan {
   bool needs_network = false;
 };
 
-// <prefix><name>:<checksum>. The checksum covers the blueprint's environment and the programs of
-// Hearth in the image, so two versions of Hearth at one engine do not replace each other's images.
-// Reads the programs. Throws OsError.
+// <prefix><name>:<checksum>. The checksum covers the blueprint's environment, where its packages
+// come from and the programs of Hearth in the image. So two versions of Hearth, or two
+// configurations, at one engine do not replace each other's images. Reads the programs. Throws
+// OsError.
 std::string image_tag(const BuildPlan& plan, const ImageOptions& options);
 
 // Reads the programs. Throws OsError.

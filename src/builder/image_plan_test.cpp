@@ -115,6 +115,28 @@ TEST_CASE("B5: another init or harness has an image of its own, and so has anoth
   CHECK(f.tag() != tag);
 }
 
+TEST_CASE("B5: packages from elsewhere have an image of their own, if there are packages") {
+  Fixture f;
+  fs::create_directories(f.place.path() / "wheels");
+  f.place.write("wheels/greet-1.0-py3-none-any.whl", "good");
+  f.options.pip.find_links = {f.place.path() / "wheels"};
+  const std::string without_packages = f.tag();
+  f.plan.packages = {"greet"};
+  const std::string tag = f.tag();
+  SUBCASE("another wheel of that name") {
+    f.place.write("wheels/greet-1.0-py3-none-any.whl", "not so good");
+  }
+  SUBCASE("another directory") {
+    fs::create_directories(f.place.path() / "other");
+    f.options.pip.find_links = {f.place.path() / "other"};
+  }
+  SUBCASE("another index") { f.options.pip.index_url = "https://example.org/simple"; }
+  SUBCASE("no index") { f.options.pip.no_index = true; }
+  CHECK(f.tag() != tag);
+  f.plan.packages.clear();
+  CHECK(f.tag() == without_packages);
+}
+
 TEST_CASE("the place of the programs is no part of an image's identity") {
   const Fixture one;
   const Fixture other;
