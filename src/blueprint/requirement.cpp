@@ -100,6 +100,8 @@ void check_text(std::string_view text) {
   if (text.size() > longest_requirement) throw RequirementError("is longer than 2000 bytes");
   if (text.starts_with('-'))
     throw RequirementError("is an option of pip; only requirements are allowed");
+  if (text.find("${") != std::string_view::npos)
+    throw RequirementError("holds \"${\", where pip would put a variable of the environment");
   const bool printable = std::all_of(text.begin(), text.end(), [](char letter) {
     return letter == '\t' || (letter >= ' ' && letter <= '~');
   });

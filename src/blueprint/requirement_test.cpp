@@ -108,6 +108,12 @@ TEST_CASE("options of pip, line breaks and NUL are refused as requirements") {
   complains(std::string(3000, 'a'), "longer than 2000");
 }
 
+TEST_CASE("variables that pip would put into a requirement are refused") {
+  complains("a ; '${HTTPS_PROXY}' > platform_system", "variable of the environment");
+  complains("a===${HOME}", "variable of the environment");
+  complains("a @ https://example.org/${TOKEN}/a.whl", "variable of the environment");
+}
+
 TEST_CASE("C26: a requirement with credentials is refused without repeating them") {
   const std::vector<std::string> with_credentials = {"a @ https://user:hunter2@example.org/a.whl",
                                                      "a @ https://hunter2@example.org/a.whl",
