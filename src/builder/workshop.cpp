@@ -3,10 +3,12 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "os/remove_tree.h"
 
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <system_error>
 
@@ -18,34 +20,25 @@ namespace fs = std::filesystem;
 constexpr const char* prefix = ".building-";
 constexpr const char* lock_name = "lock";
 
-// A build may leave directories that even their owner cannot enter. No process of it is left.
-void make_enterable(const fs::path& directory) {
-  std::error_code ignored;
-  fs::permissions(directory, fs::perms::owner_all, fs::perm_options::add, ignored);
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored))
-    if (entry.symlink_status(ignored).type() == fs::file_type::directory)
-      make_enterable(entry.path());
-}
+using Clock = std::chrono::steady_clock;
 
-// Tried again: a build that was killed with its builder may write its last while this removes.
-void remove_tree(const fs::path& tree) {
-  std::error_code failed;
-  for (int tries = 0; tries < 10; ++tries) {
-    fs::remove_all(tree, failed);
-    if (!failed) return;
-    make_enterable(tree);
-  }
-  log::warning("directory could not be removed",
-               {{"directory", tree.string()}, {"reason", failed.message()}});
+// What a hostile build has left must not hold up every later start. The next one goes on.
+constexpr std::chrono::seconds longest_removal{10};
+
+void remove_until(Clock::time_point deadline, const fs::path& tree) {
+  // Tried again: a build that was killed with its builder may write its last while this removes.
+  for (int tries = 0; tries < 10; ++tries)
+    if (os::remove_tree(tree, deadline)) return;
+  log::warning("directory could not be removed", {{"directory", tree.string()}});
 }
 
 // Under its own name, a builder that is just taking it could put a new lock into what is half gone.
 // A process that finds the other name takes it for a leftover, which it is.
-void remove_under_another_name(const fs::path& tree) {
+void remove_under_another_name(const fs::path& tree, Clock::time_point deadline) {
   const fs::path other = tree.parent_path() / (prefix + random_id());
   std::error_code failed;
   fs::rename(tree, other, failed);
-  if (!failed) remove_tree(other);
+  if (!failed) remove_until(deadline, other);
 }
 
 }  // namespace
@@ -72,14 +65,15 @@ bool Workshop::take() {
   return lock_ && lock_->is_still_at(file);
 }
 
-Workshop::~Workshop() { remove_tree(path_); }
+Workshop::~Workshop() { remove_until(Clock::now() + longest_removal, path_); }
 
 void remove_left_workshops(const fs::path& parent) {
+  const Clock::time_point deadline = Clock::now() + longest_removal;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent)) {
     if (!entry.path().filename().string().starts_with(prefix)) continue;
     try {
       if (const auto lock = os::FileLock::try_acquire(entry.path() / lock_name))
-        remove_under_another_name(entry.path());
+        remove_under_another_name(entry.path(), deadline);
     } catch (const OsError& error) {
       if (error.code == ENOENT) continue;  // its builder was not dead, and has finished
       log::warning("directory could not be examined", {{"reason", error.what()}});
