@@ -1,5 +1,6 @@
 #include "builder/find_python.h"
 
+#include "os/program_environment.h"
 #include "os/run_program.h"
 #include "os/trusted_path.h"
 
@@ -90,7 +91,7 @@ class Census {
     // Some version managers have one program behind every name, which looks at how it was called.
     if (!real.filename().string().starts_with("python")) real = program;
     if (!asked_.insert(std::move(real)).second) return;
-    if (const auto reason = os::distrust_of_program(program)) {
+    if (const auto reason = os::distrust_of_python(program)) {
       passed_over_.push_back(program.string() + " (" + reason->what() + ')');
       return;
     }
@@ -135,12 +136,13 @@ std::vector<fs::path> usual_python_directories() {
 }
 
 std::optional<Python> ask_python(const fs::path& program) {
-  if (os::distrust_of_program(program)) return std::nullopt;
+  if (os::distrust_of_python(program)) return std::nullopt;
   os::ProgramResult result;
   try {
     result = os::run_program({.program = program,
                               .arguments = {"-I", "-S", "-c", question},
                               .timeout = std::chrono::seconds(20),
+                              .environment = os::program_environment(),
                               // A version manager's shim obeys files of the directory it is in.
                               .directory = "/"});
   } catch (const OsError&) {
@@ -155,17 +157,17 @@ std::optional<Python> ask_python(const fs::path& program) {
   std::getline(answer, python.abi);
   std::error_code failed;
   python.executable = fs::canonical(executable, failed);
-  if (failed || python.version.empty() || os::distrust_of_program(python.executable))
+  if (failed || python.version.empty() || os::distrust_of_python(python.executable))
     return std::nullopt;
   return python;
 }
 
 bool is_python_of(const std::vector<fs::path>& directories, const fs::path& executable) {
-  if (os::distrust_of_program(executable)) return false;
+  if (os::distrust_of_python(executable)) return false;
   const auto leads_to_it = [&](const fs::path& program) {
     std::error_code failed;
     return fs::canonical(program, failed) == executable && !failed &&
-           !os::distrust_of_program(program);
+           !os::distrust_of_python(program);
   };
   // Most often it has its own name there, and no directory must be read.
   const fs::path name = executable.filename();

@@ -1,7 +1,7 @@
 // builder/find_python.h: the interpreter of the version a blueprint asks for, among those that this
 // machine has. What a program is called proves nothing (it may be a version manager's shim), so
 // each is run and asked. As root, only programs that no other user could have written or exchanged
-// are run (os/trusted_path.h): $PATH may hold anything.
+// are run (os/trusted_path.h), with the trusted part of $PATH: that may hold anything.
 #pragma once
 
 #include "base/error.h"

@@ -57,8 +57,9 @@ TEST_CASE("an unusual Python is chosen only when there is no other") {
 }
 
 TEST_CASE("a Python is found by its versioned name, or else by what it says about itself") {
-  const test::TemporaryDirectory first;
-  const test::TemporaryDirectory second;
+  const test::TemporaryDirectory above;
+  const test::TemporaryDirectory first(above.path());
+  const test::TemporaryDirectory second(above.path());
   write_fake(first, "python3", "3.99.1");
   write_fake(second, "python3.99", "3.99.2");
   const std::vector<fs::path> both = {first.path(), second.path()};
@@ -68,8 +69,9 @@ TEST_CASE("a Python is found by its versioned name, or else by what it says abou
 }
 
 TEST_CASE("a name that lies, and a program that is none, are passed over") {
-  const test::TemporaryDirectory directory;
-  const test::TemporaryDirectory good;
+  const test::TemporaryDirectory above;
+  const test::TemporaryDirectory directory(above.path());
+  const test::TemporaryDirectory good(above.path());
   write_fake(directory, "python3.99", "3.98.4");
   directory.write("python3", "not executable");
   directory.write("python", "#!/bin/sh\nexit 127\n");
@@ -79,7 +81,8 @@ TEST_CASE("a name that lies, and a program that is none, are passed over") {
 }
 
 TEST_CASE("a version that is missing is an error with every Python that exists") {
-  const test::TemporaryDirectory directory;
+  const test::TemporaryDirectory above;
+  const test::TemporaryDirectory directory(above.path());
   write_fake(directory, "python3.98", "3.98.4");
   write_fake(directory, "python3", "3.97.0");
   fs::create_symlink("python3", directory.path() / "python");

@@ -82,8 +82,10 @@ TEST_CASE("an unchanged environment is used at once: nothing runs, nothing is wr
   const Environment first = fixture.ensure();
   const auto manifest = identity_of(fixture.place() / "manifest");
   const auto tree = identity_of(fixture.place());
-  fixture.options.build.python_directories = {fixture.root.path()};
-  fs::create_symlink(first.python, fixture.root.path() / "python");
+  const fs::path bin = fixture.root.path() / "bin";
+  fs::create_directory(bin);
+  fixture.options.build.python_directories = {bin};
+  fs::create_symlink(first.python, bin / "python");
   fixture.progress.clear();
 
   CHECK(fixture.ensure() == first);
@@ -97,11 +99,10 @@ TEST_CASE("B14: a package that does not exist is an error with pip's words, and 
   fixture.add_sandbox({"no-such-package"});
   const BuildError error = fixture.failure();
   CHECK(error.log.find("No matching distribution found for no-such-package") != std::string::npos);
-  CHECK(
-      std::string(error.what())
-          .find(
-              "build the environment of blueprint \"box\": pip could not install its packages (exit "
-              "code 1): No matching distribution found for no-such-package") == 0);
+  CHECK(std::string(error.what())
+            .find("build the environment of blueprint \"box\": pip could not install its packages "
+                  "(exit "
+                  "code 1): No matching distribution found for no-such-package") == 0);
   CHECK_FALSE(fs::exists(fixture.place()));
   CHECK(fixture.left_over().empty());
 

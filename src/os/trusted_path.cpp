@@ -302,13 +302,30 @@ std::optional<UntrustedPath> distrust_of_program(const fs::path& program) {
   return ::geteuid() == 0 ? distrust_of(program) : std::nullopt;
 }
 
-std::optional<fs::path> find_program(const std::string& name) {
+std::optional<UntrustedPath> distrust_of_python(const fs::path& program) {
+  if (::geteuid() != 0) return std::nullopt;
+  std::error_code failed;
+  const fs::path real = fs::canonical(program, failed);
+  for (const fs::path& executable : {fs::absolute(program), real}) {
+    if (auto reason = distrust_of(executable)) return reason;
+    const fs::path beside = executable.parent_path();
+    for (const fs::path& directory : {beside, beside.parent_path()}) {
+      if (auto reason = distrust_of(directory)) return reason;
+      const fs::path settings = directory / "pyvenv.cfg";
+      if (!fs::exists(fs::symlink_status(settings, failed))) continue;
+      if (auto reason = distrust_of(settings)) return reason;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> find_python_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream entries(path == nullptr ? "/usr/bin:/bin" : path);
   for (std::string entry; std::getline(entries, entry, ':');) {
     fs::path program = fs::path(entry) / name;
     if (program.is_absolute() && ::access(program.c_str(), X_OK) == 0 &&
-        !distrust_of_program(program))
+        !distrust_of_python(program))
       return program;
   }
   return std::nullopt;

@@ -70,8 +70,12 @@ std::optional<UntrustedPath> distrust_of(const std::filesystem::path& path);
 // The same for a program, which only root must mistrust: an ordinary user's shell runs it as well.
 std::optional<UntrustedPath> distrust_of_program(const std::filesystem::path& program);
 
-// The first program of that name in an absolute directory of $PATH. Root passes over those that
-// another user could have written or exchanged.
-std::optional<std::filesystem::path> find_program(const std::string& name);
+// The same for a Python, which obeys a pyvenv.cfg beside it and in the directory above: root must
+// trust both directories, so that no other user can create one there.
+std::optional<UntrustedPath> distrust_of_python(const std::filesystem::path& program);
+
+// The first Python of that name in an absolute directory of $PATH. Root passes over those that it
+// must mistrust.
+std::optional<std::filesystem::path> find_python_program(const std::string& name);
 
 }  // namespace hearth::os

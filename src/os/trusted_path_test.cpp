@@ -206,6 +206,40 @@ TEST_CASE("what another user made is refused, wherever it stands" *
   CHECK_THROWS_AS(os::require_trusted_files(folder.path() / "wheels"), os::UntrustedPath);
 }
 
+TEST_CASE("root mistrusts a Python where another user can put or has put a pyvenv.cfg" *
+          doctest::skip(::geteuid() != 0)) {
+  const test::TemporaryDirectory folder;
+  fs::create_directories(folder.path() / "home/bin");
+  fs::create_directories(folder.path() / "links/bin");
+  folder.write("home/bin/python3", "");
+  const fs::path python = folder.path() / "home/bin/python3";
+  const fs::path link = folder.path() / "links/bin/python3";
+  fs::create_symlink(python, link);
+  const auto trusts = [&](const fs::path& program) { return !os::distrust_of_python(program); };
+  CHECK(trusts(python));
+  CHECK(trusts(link));
+  // Below /tmp itself, where everyone may write.
+  folder.write("python3", "");
+  CHECK_FALSE(trusts(folder.path() / "python3"));
+
+  for (const char* name : {"home", "home/bin"}) {
+    INFO(name);
+    ::chmod((folder.path() / name).c_str(), 01777);
+    CHECK_FALSE(trusts(python));
+    CHECK_FALSE(trusts(link));
+    ::chmod((folder.path() / name).c_str(), 0755);
+    folder.write(name + std::string("/pyvenv.cfg"), "");
+    CHECK(trusts(python));
+    give_away(folder.path() / name / "pyvenv.cfg");
+    CHECK_FALSE(trusts(python));
+    CHECK_FALSE(trusts(link));
+    fs::remove(folder.path() / name / "pyvenv.cfg");
+  }
+  ::chmod((folder.path() / "links").c_str(), 01777);
+  CHECK(trusts(python));
+  CHECK_FALSE(trusts(link));
+}
+
 TEST_CASE("what cannot be looked at is not trusted") {
   const test::TemporaryDirectory folder;
   CHECK(os::distrust_of(folder.path() / "gone"));
