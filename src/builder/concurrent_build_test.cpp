@@ -40,19 +40,23 @@ if os.path.exists("@/slow"):
 struct SlowFixture : Fixture {
   SlowFixture() {
     options.build.pip.allow_source_builds = true;
+    // Of find_links a build sees archives only; a local index is shown as it is, though not asked.
+    fs::create_directory(gate());
+    options.build.pip.index_url = "file://" + gate().string();
     std::string code = slow_build;
     for (std::size_t at = code.find('@'); at != std::string::npos; at = code.find('@'))
-      code.replace(at, 1, wheels());
+      code.replace(at, 1, gate());
     test::write_source_archive(wheels(), "lazy", code);
     add_sandbox({"lazy"});
-    for (const fs::path& fifo : {slow(), wheels() / "builds"}) {
+    for (const fs::path& fifo : {slow(), gate() / "builds"}) {
       REQUIRE(::mkfifo(fifo.c_str(), 0666) == 0);
       REQUIRE(::chmod(fifo.c_str(), 0666) == 0);
     }
     begun.reset(::open(slow().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    built.reset(::open((wheels() / "builds").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    built.reset(::open((gate() / "builds").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   }
-  fs::path slow() const { return wheels() / "slow"; }
+  fs::path gate() const { return root.path() / "gate"; }
+  fs::path slow() const { return gate() / "slow"; }
 
   void wait_until_begun() const {
     pollfd event{begun.get(), POLLIN, 0};

@@ -153,14 +153,6 @@ std::vector<fs::path> files_in(const fs::path& directory,
   return files;
 }
 
-std::vector<fs::path> wheels_in(const fs::path& directory) {
-  os::require_trusted_files(directory);
-  // Not a link, which may lead to any file that this user can read.
-  return files_in(directory, [](const fs::directory_entry& entry) {
-    return entry.symlink_status().type() == fs::file_type::regular;
-  });
-}
-
 struct ProgramFile {
   std::string name;  // under /hearth in the image
   std::string content;
@@ -235,7 +227,8 @@ std::string image_context(const BuildPlan& plan, const ImageOptions& options,
   for (std::size_t i = 0; i < options.pip.find_links.size(); ++i) {
     const std::string directory = "build/wheels/" + std::to_string(i);
     tar.add_directory(directory);
-    for (const fs::path& wheel : wheels_in(options.pip.find_links[i]))
+    os::require_trusted_files(options.pip.find_links[i]);
+    for (const fs::path& wheel : archives_in(options.pip.find_links[i], options.pip))
       tar.add_file(directory + '/' + wheel.filename().string(),
                    os::read_file(wheel, most_wheel_bytes));
   }

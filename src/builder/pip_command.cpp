@@ -1,14 +1,15 @@
 #include "builder/pip_command.h"
 
+#include "base/error.h"
 #include "blueprint/problem.h"
 #include "blueprint/requirement.h"
-
-#include <sys/stat.h>
+#include "os/program_environment.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <fstream>
 #include <string_view>
 
 namespace hearth::builder {
@@ -89,7 +90,7 @@ std::vector<std::string> build_variables(const PipOptions& options,
                                          const std::filesystem::path& netrc) {
   const char* path = std::getenv("PATH");
   std::vector<std::string> variables = {
-      std::string("PATH=") + (path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin"),
+      "PATH=" + os::trusted_search_path(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin"),
       "HOME=" + home.string(),
       "TMPDIR=" + home.string(),
       "LANG=C.UTF-8",
@@ -109,8 +110,11 @@ std::vector<std::string> build_variables(const PipOptions& options,
 
 std::vector<fs::path> files_of_pip(const PipOptions& options,
                                    const std::vector<std::string>& packages) {
-  std::vector<fs::path> candidates = options.find_links;
-  candidates.push_back(path_in(options.index_url));
+  std::vector<fs::path> candidates = {path_in(options.index_url)};
+  for (const fs::path& directory : options.find_links) {
+    const std::vector<fs::path> archives = archives_in(directory, options);
+    candidates.insert(candidates.end(), archives.begin(), archives.end());
+  }
   for (const std::string& package : packages) candidates.push_back(path_in(url_in(package)));
   for (const char* name : certificates)
     if (const char* value = std::getenv(name)) candidates.emplace_back(value);
@@ -161,23 +165,42 @@ std::map<std::string, std::string> proxy_variables() {
 
 namespace {
 
-// Name, size and time of change of each, sorted: a wheel that was replaced is another one.
-std::vector<std::string> files_as_they_are(const fs::path& directory) {
-  std::vector<std::string> files;
-  std::error_code failed;
-  for (fs::directory_iterator entry(directory, failed), end; !failed && entry != end;
-       entry.increment(failed)) {
-    struct stat facts{};
-    if (::lstat(entry->path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
-    files.push_back(entry->path().filename().string() + '/' + std::to_string(facts.st_size) + '/' +
-                    std::to_string(facts.st_mtim.tv_sec) + '.' +
-                    std::to_string(facts.st_mtim.tv_nsec));
-  }
-  std::sort(files.begin(), files.end());
-  return files;
+// Name and content: a wheel that was replaced by one of the same size and time is another one.
+void add_file(registry::Digest& digest, const fs::path& file) {
+  constexpr std::size_t piece_bytes = 1 << 20;
+  digest.add(file.filename().string());
+  std::ifstream content(file, std::ios::binary);
+  std::string piece(piece_bytes, '\0');
+  do {
+    content.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    digest.add(std::string_view(piece).substr(0, static_cast<std::size_t>(content.gcount())));
+  } while (content);
+  if (!content.eof()) throw Error("read " + file.string());
+}
+
+bool is_archive(const std::string& name, bool allow_source_archives) {
+  constexpr std::array source_endings = {".tar.gz", ".tgz", ".zip", ".tar.bz2", ".tar.xz"};
+  if (name.ends_with(".whl")) return true;
+  return allow_source_archives &&
+         std::any_of(source_endings.begin(), source_endings.end(),
+                     [&](const char* ending) { return name.ends_with(ending); });
 }
 
 }  // namespace
+
+std::vector<fs::path> archives_in(const fs::path& directory, const PipOptions& options) {
+  std::vector<fs::path> archives;
+  std::error_code failed;
+  for (fs::directory_iterator entry(directory, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    std::error_code gone;
+    const bool is_file = entry->symlink_status(gone).type() == fs::file_type::regular;
+    if (is_file && is_archive(entry->path().filename(), options.allow_source_builds))
+      archives.push_back(entry->path());
+  }
+  std::sort(archives.begin(), archives.end());
+  return archives;
+}
 
 void add_sources(registry::Digest& digest, const PipOptions& options) {
   digest.add(options.index_url);
@@ -186,7 +209,9 @@ void add_sources(registry::Digest& digest, const PipOptions& options) {
   digest.add_count(options.find_links.size());
   for (const fs::path& directory : options.find_links) {
     digest.add(directory.string());
-    digest.add_list(files_as_they_are(directory));
+    const std::vector<fs::path> archives = archives_in(directory, options);
+    digest.add_count(archives.size());
+    for (const fs::path& archive : archives) add_file(digest, archive);
   }
 }
 

@@ -44,8 +44,14 @@ std::vector<std::string> build_variables(const PipOptions& options,
                                          const std::filesystem::path& home,
                                          const std::filesystem::path& netrc = {});
 
-// The files that pip reads by these options and variables, as far as they exist: directories of
-// wheels, an index or packages in files, certificates.
+// The files of a directory in find_links that pip may see: wheels, and source archives if they are
+// allowed. Not HTML, which pip would read as a page of links to anywhere, and no link, which may
+// lead to any file that this user can read. Sorted.
+std::vector<std::filesystem::path> archives_in(const std::filesystem::path& directory,
+                                               const PipOptions& options);
+
+// The files that pip reads by these options and variables, as far as they exist: archives in
+// find_links, an index or packages in files, certificates.
 std::vector<std::filesystem::path> files_of_pip(const PipOptions& options,
                                                 const std::vector<std::string>& packages);
 

@@ -1,5 +1,7 @@
 #include "builder/pip_command.h"
 
+#include "tests/support/temporary_directory.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -45,13 +47,50 @@ TEST_CASE("only wheels are installed unless source builds are allowed") {
 }
 
 TEST_CASE("the files that pip reads are those of its options, by their paths") {
-  const PipOptions options{.index_url = "file:///usr/share", .find_links = {"/etc", "/no/such"}};
+  const hearth::test::TemporaryDirectory wheels;
+  for (const char* name : {"a-1-py3-none-any.whl", "index.html", "s-1.tar.gz"})
+    wheels.write(name, "x");
+  std::filesystem::create_symlink("a-1-py3-none-any.whl", wheels.path() / "link.whl");
+  PipOptions options{.index_url = "file:///usr/share", .find_links = {wheels.path(), "/no/such"}};
   const auto files =
       files_of_pip(options, {"tiny", "a @ file:///usr/l%69b#egg=a", "b @ https://x/etc"});
-  CHECK(std::find(files.begin(), files.end(), "/etc") != files.end());
+  const auto is_shown = [&](const std::string& name) {
+    const auto shown = files_of_pip(options, {});
+    return std::find(shown.begin(), shown.end(), wheels.path() / name) != shown.end();
+  };
+  CHECK(is_shown("a-1-py3-none-any.whl"));
+  CHECK_FALSE(is_shown(""));
+  CHECK_FALSE(is_shown("index.html"));
+  CHECK_FALSE(is_shown("link.whl"));
+  CHECK_FALSE(is_shown("s-1.tar.gz"));
+  options.allow_source_builds = true;
+  CHECK(is_shown("s-1.tar.gz"));
+  CHECK_FALSE(is_shown("index.html"));
   CHECK(std::find(files.begin(), files.end(), "/usr/share") != files.end());
   CHECK(std::find(files.begin(), files.end(), "/usr/lib") != files.end());
   CHECK(std::find(files.begin(), files.end(), "/no/such") == files.end());
+}
+
+TEST_CASE("wheels are known by their content, whatever their size and time") {
+  const hearth::test::TemporaryDirectory wheels;
+  const PipOptions options{.find_links = {wheels.path()}};
+  const auto sources = [&] {
+    hearth::registry::Digest digest;
+    add_sources(digest, options);
+    return digest.finish();
+  };
+  const auto put = [&](const std::string& content) {
+    wheels.write("a.whl", content);
+    std::filesystem::last_write_time(wheels.path() / "a.whl", {});
+    return sources();
+  };
+  const std::string good = put("good");
+  CHECK(put("evil") != good);
+  CHECK(put("good") == good);
+  const std::string large = put(std::string(3'000'000, 'x'));
+  CHECK(put(std::string(2'999'999, 'x') + 'y') != large);
+  wheels.write("b.whl", "");
+  CHECK(sources() != large);
 }
 
 TEST_CASE("of the caller's variables only those pass that do not change what is built") {

@@ -105,6 +105,11 @@ class Review {
       refuse("builder.index_url", "chooses where packages come from and credentials go");
     for (std::size_t index = 0; index < builder.find_links.size(); ++index)
       require_inside(element_of("builder.find_links", index), builder.find_links[index]);
+    // The metadata of a wheel may name any address, which pip asks with the credentials of NETRC.
+    if (!builder.find_links.empty() && !builder.no_index)
+      refuse("builder.find_links",
+             "lets wheels choose where further packages come from, as long as "
+             "no_index = true is missing");
     if (builder.allow_source_builds)
       refuse("builder.allow_source_builds", "lets packages run code while they are installed");
   }

@@ -70,6 +70,7 @@ TEST_CASE("a configuration that was only found may not reach outside of its dire
   CHECK(refused(folder.path(), reaching) ==
         "state.dir 2:7\n"
         "builder.index_url 4:13\n"
+        "builder.find_links 5:14\n"
         "builder.find_links[1] 5:25\n"
         "builder.allow_source_builds 6:23\n"
         "native.allow_degraded 8:18\n"
@@ -92,6 +93,7 @@ TEST_CASE("a configuration that was only found uses what is in its directory") {
   const std::string here = folder.path().string();
   CHECK(refused(folder.path(), R"([builder]
 find_links = ["wheels"]
+no_index = true
 [secrets]
 KEY = { file = "key" }
 [[blueprint]]
