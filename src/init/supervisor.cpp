@@ -8,7 +8,6 @@
 #include "wire/protocol_error.h"
 
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,26 +21,38 @@ namespace {
 
 constexpr const char* busy_message = "the sandbox is busy with another request";
 
-os::UniqueFd open_signals() {
-  sigset_t wanted;
-  sigfillset(&wanted);
-  // All signals are blocked, so none can interrupt PID 1. It reads only SIGCHLD. No signal is a
-  // request: a script can send any of them, and with a full signal queue the sender is unknown. The
-  // host hangs up or kills instead.
-  if (::sigprocmask(SIG_SETMASK, &wanted, nullptr) != 0) throw OsError("block signals");
-  sigemptyset(&wanted);
-  sigaddset(&wanted, SIGCHLD);
-  os::UniqueFd fd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) throw OsError("open signalfd");
-  return fd;
+void note_child(int /*signal*/) {}
+
+// Until an event, the timeout, or the exit of a child since the signal was last let through.
+void wait_for(std::vector<pollfd>& polled, std::chrono::milliseconds timeout) {
+  sigset_t all_but_child;
+  sigfillset(&all_but_child);
+  sigdelset(&all_but_child, SIGCHLD);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
+  const timespec limit{seconds.count(), std::chrono::nanoseconds(timeout - seconds).count()};
+  const timespec* patience = timeout.count() < 0 ? nullptr : &limit;
+  if (::ppoll(polled.data(), polled.size(), patience, &all_but_child) < 0 && errno != EINTR)
+    throw OsError("poll");
 }
 
 }  // namespace
 
+// All signals are blocked, so none can interrupt PID 1, but for SIGCHLD while it waits. No signal
+// is a request: a script can send any of them, and with a full signal queue the sender is unknown.
+// The host hangs up or kills instead. Not a signalfd: the system call filter, which init has too,
+// refuses it to scripts.
+Supervisor::BlockedSignals::BlockedSignals() {
+  sigset_t all;
+  sigfillset(&all);
+  if (::sigprocmask(SIG_SETMASK, &all, nullptr) != 0) throw OsError("block signals");
+  struct sigaction child{};
+  child.sa_handler = note_child;  // a signal without a handler does not end a wait
+  if (::sigaction(SIGCHLD, &child, nullptr) != 0) throw OsError("handle SIGCHLD");
+}
+
 Supervisor::Supervisor(const Options& options)
     : workspace_(options.workspace),
       host_(options.host_read_fd, options.host_write_fd),
-      signals_(open_signals()),
       preparation_(options),
       clean_up_(options) {}
 
@@ -53,8 +64,7 @@ int Supervisor::run() {
 
 void Supervisor::run_once() try {
   std::vector<pollfd> polled = interests();
-  if (::poll(polled.data(), polled.size(), poll_timeout_ms(Clock::now())) < 0 && errno != EINTR)
-    throw OsError("poll");
+  wait_for(polled, std::chrono::milliseconds(poll_timeout_ms(Clock::now())));
   dispatch(polled);
   advance();
   if (!host_.flush()) exit_code_ = exit_code_.value_or(0);
@@ -66,7 +76,6 @@ std::vector<pollfd> Supervisor::interests() const {
   std::vector<pollfd> polled;
   watch(polled, host_.read_fd(), POLLIN);
   if (host_.backlog() > 0) watch(polled, host_.write_fd(), POLLOUT);
-  watch(polled, signals_.get(), POLLIN);
   watch(polled, preparation_.maker_fd(), POLLIN);
   watch(polled, preparation_.emit_fd(), POLLIN);
   turns_.add_interests(polled);
@@ -87,7 +96,7 @@ int Supervisor::poll_timeout_ms(Clock::time_point now) const {
 }
 
 void Supervisor::dispatch(const std::vector<pollfd>& polled) {
-  if (more_to_reap_ || has_event(polled, signals_.get())) handle_signals();
+  reap();  // always: beside descriptors that are ready, the kernel reports no signal
   if (has_event(polled, host_.read_fd())) handle_requests();
   if (has_event(polled, preparation_.maker_fd()) && preparation_.handle_maker())
     clean_up_.watch_network();
@@ -127,14 +136,6 @@ void Supervisor::flush_before_exit() {
     pollfd writable{host_.write_fd(), POLLOUT, 0};
     ::poll(&writable, 1, 100);
   }
-}
-
-void Supervisor::handle_signals() {
-  // One read, not until it is empty: scripts may send SIGCHLD as fast as init reads.
-  signalfd_siginfo info{};
-  if (::read(signals_.get(), &info, sizeof info) < 0 && errno != EAGAIN)
-    throw OsError("read signals");
-  reap();
 }
 
 // A few at a time: processes may exit as fast as init reaps, and deadlines must be checked.

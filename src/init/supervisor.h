@@ -54,7 +54,6 @@ class Supervisor {
   void flush_before_exit();
 
   // ---- processes
-  void handle_signals();
   void reap();
   void handle_preparing_worker();
 
@@ -78,7 +77,10 @@ class Supervisor {
 
   std::string workspace_;
   HostLink host_;
-  os::UniqueFd signals_;  // before the maker starts: its exit must not be missed
+  // Blocks all signals, before the maker starts: its exit must not be missed.
+  struct BlockedSignals {
+    BlockedSignals();
+  } signals_;
   Preparation preparation_;
   WorkerSlots workers_;
   Sweep sweep_;

@@ -20,7 +20,8 @@ namespace {
 using Lines = std::vector<std::string>;
 
 constexpr const char* head =
-    "# The seccomp rules of sandboxes and zygotes, as src/seccomp/rules.cpp makes them. A call "
+    "# The seccomp rules of sandboxes, zygotes and builds, as src/seccomp/rules.cpp makes them. A "
+    "call "
     "without\n"
     "# a rule fails with ENOSYS, a refused one with EPERM. All conditions of a rule must hold. "
     "Numbers\n"
@@ -64,16 +65,20 @@ Lines difference(Lines from, Lines of) {
   return result;
 }
 
-// A zygote has most rules of a sandbox: only its own are listed, and those that it lacks.
+// Zygotes and builds have most rules of a sandbox: only their own are listed, and those they lack.
 Lines all_lines() {
   const Lines sandbox = lines_of(sandbox_rules());
-  const Lines zygote = lines_of(zygote_rules());
   Lines lines{"", "[sandbox]"};
   lines.insert(lines.end(), sandbox.begin(), sandbox.end());
-  lines.insert(lines.end(), {"", "[zygote: rules of a sandbox that it does not have]"});
-  for (const std::string& line : difference(zygote, sandbox)) lines.push_back(line);
-  lines.insert(lines.end(), {"", "[zygote: rules of its own]"});
-  for (const std::string& line : difference(sandbox, zygote)) lines.push_back(line);
+  for (const auto& [name, rules] :
+       {std::pair("zygote", zygote_rules()), std::pair("build", build_rules())}) {
+    const Lines own = lines_of(rules);
+    lines.insert(lines.end(),
+                 {"", fmt::format("[{}: rules of a sandbox that it does not have]", name)});
+    for (const std::string& line : difference(own, sandbox)) lines.push_back(line);
+    lines.insert(lines.end(), {"", fmt::format("[{}: rules of its own]", name)});
+    for (const std::string& line : difference(sandbox, own)) lines.push_back(line);
+  }
   return lines;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <bit>
@@ -106,10 +107,35 @@ void add_sending(std::vector<Rule>& rules) {
     unsigned argument;
     std::uint64_t bit;
   };
-  for (const Flag& flag : {Flag{"sendto", 3, MSG_MORE}, Flag{"sendmsg", 2, MSG_MORE},
-                           Flag{"sendmmsg", 3, MSG_MORE}, Flag{"splice", 5, SPLICE_F_MORE}}) {
+  for (const Flag& flag :
+       {Flag{"sendto", 3, MSG_MORE}, Flag{"sendmsg", 2, MSG_MORE}, Flag{"sendmmsg", 3, MSG_MORE}}) {
     rules.push_back({flag.call, Action::allow, {has_none(flag.argument, flag.bit)}});
     rules.push_back({flag.call, Action::refuse, {has(flag.argument, flag.bit)}});
+  }
+}
+
+// Pages that TCP_ZEROCOPY_RECEIVE maps are counted for no process.
+void add_reading_of_options(std::vector<Rule>& rules) {
+  constexpr std::uint64_t zerocopy_receive = 35;  // TCP_ZEROCOPY_RECEIVE, absent from older headers
+  for (const Block level :
+       {Block{0, 0x3}, Block{4, 0x1}, Block{7, 0}, Block{8, 0x7}, Block{16, 0xf}, Block{32, 0x1f},
+        Block{64, 0x3f}, Block{128, 0x7f}, Block{256, 0xff}})
+    rules.push_back({"getsockopt", Action::allow, {one_of(1, level)}});
+  for (const Block option :
+       {Block{0, 0x1f}, Block{32, 0x1}, Block{34, 0}, Block{36, 0x3}, Block{40, 0x7}})
+    rules.push_back({"getsockopt", Action::allow, {is(1, IPPROTO_TCP), one_of(2, option)}});
+  rules.push_back({"getsockopt", Action::refuse, {is(1, IPPROTO_TCP), is(2, zerocopy_receive)}});
+}
+
+// With both of these a script sees which of the host's files were read: it drops them from the page
+// cache, and asks whether they are back.
+void add_page_cache(std::vector<Rule>& rules) {
+  for (const Block advice : {Block{0, 0x3}, Block{5, 0}})
+    rules.push_back({"fadvise64", Action::allow, {one_of(3, advice)}});
+  rules.push_back({"fadvise64", Action::refuse, {is(3, POSIX_FADV_DONTNEED)}});
+  for (const char* call : {"preadv2", "pwritev2"}) {
+    rules.push_back({call, Action::allow, {has_none(5, RWF_NOWAIT)}});
+    rules.push_back({call, Action::refuse, {has(5, RWF_NOWAIT)}});
   }
 }
 
@@ -253,6 +279,8 @@ std::vector<Rule> sandbox_rules() {
   add_process_settings(rules);
   add_descriptor_commands(rules);
   add_sending(rules);
+  add_reading_of_options(rules);
+  add_page_cache(rules);
   add_renames(rules);
   add_huge_pages(rules);
   add_modes(rules);

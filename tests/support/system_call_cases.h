@@ -65,7 +65,7 @@ sockets = [socket.socket(family, kind) for family in (socket.AF_INET, socket.AF_
 print({call(54, one.fileno(), 1 | high, option | high, program, len(program)) for one in sockets
        for option in (FILTER, BPF, REUSEPORT_CBPF, REUSEPORT_EBPF) for high in (0, 1 << 32)})
 stream, datagram = sockets[2], sockets[1]
-for level, option in ((1, 2), (1, 7), (1, 8), (1, 9), (1, 13), (1, 15), (1, 20), (1, 21), (1, 29), (1, 36), (1, 47),
+for level, option in ((1, 2), (1, 7), (1, 8), (1, 9), (1, 13), (1, 15), (1, 20), (1, 21), (1, 29), (1, 35), (1, 47),
                       (1, 64), (6, 1), (6, 18), (6, 4), (41, 26), (41, 49)):
     value = struct.pack('ll', 1, 0) if option in (13, 20, 21) else struct.pack('i', 1)
     if stream.setsockopt(level, option, value): print('no option', level, option)
@@ -110,7 +110,7 @@ def calls(mode):
 # fchmodat2 is newer than Linux 6.1.
 print({outcome for outcome in calls(0o1755) if outcome != 'ENOSYS'})
 print({outcome for bits in (UID, GID, UID | GID, ABOVE | UID) for outcome in calls(bits | 0o755)})
-# Without O_CREAT the mode is nobody's.
+# Without O_CREAT the mode means nothing.
 print(call(2, b'file', 1, UID | GID), call(257, AT, b'file', 0, UID), call(257, AT, b'.', DIRECTORY, GID))
 print(call(437, AT, b'file', ctypes.create_string_buffer(24), 24))
 os.mkdir('directory', 0o6755)
@@ -167,6 +167,28 @@ print(call(316, -100, b'old', -100, b'new', 4), call(316, -100, b'old', -100, b'
                                                 "{'EPERM'} EPERM ok ok ok\nok ok True\n"
                                                 "{'EPERM'} ok\nTrue\nEPERM EPERM\n"
                                                 "EPERM ok ['new']\n"};
+
+// Memory and CPU time that the kernel charges to no process, and what tells of the host's files.
+inline const SystemCallCase what_nothing_counts{
+    R"py(
+import socket
+SENDFILE, SPLICE, TEE, SIGNALFD, SIGNALFD4, TIMERFD = 40, 275, 276, 282, 289, 283
+mask = ctypes.create_string_buffer(8)
+readable, writable = os.pipe()
+print({call(SENDFILE, writable, 0, 0, 1), call(SPLICE, 0, 0, writable, 0, 1, 0), call(TEE, readable, writable, 1, 0),
+       call(SIGNALFD, -1, mask, 8), call(SIGNALFD4, -1, mask, 8, 0), call(TIMERFD, 1, 0)})
+stream = socket.socket()
+INFO, ZEROCOPY_RECEIVE = 11, 35
+print(len(stream.getsockopt(6, INFO, 104)), stream.getsockopt(1, 4),
+      tried(lambda: stream.getsockopt(6, ZEROCOPY_RECEIVE, 64)),
+      call(55, stream.fileno(), 6 | 1 << 32, ZEROCOPY_RECEIVE | 1 << 32, mask, mask))
+open('file', 'w').write('text')
+file = os.open('file', os.O_RDONLY)
+WILLNEED, DONTNEED, NOWAIT = 3, 4, 8
+print(os.preadv(file, [bytearray(4)], 0), tried(lambda: os.preadv(file, [bytearray(4)], 0, NOWAIT)),
+      tried(lambda: os.posix_fadvise(file, 0, 0, WILLNEED)), tried(lambda: os.posix_fadvise(file, 0, 0, DONTNEED)))
+)py",
+    "{'ENOSYS'}\n104 0 EPERM EPERM\n4 EPERM ok EPERM\n"};
 
 inline const SystemCallCase watches_of_files{R"py(
 import subprocess

@@ -13,7 +13,7 @@ TEST_CASE_TEMPLATE("the rules for arguments of system calls hold", Backend, ON_E
   Backend backend;
   for (const SystemCallCase& one :
        {settings_of_processes, programs_on_sockets, what_reaches_beyond, huge_pages, set_id_bits,
-        families_of_sockets, watches_of_files}) {
+        families_of_sockets, what_nothing_counts, watches_of_files}) {
     CAPTURE(one.script);
     const auto result = backend.run(call_directly + one.script, 60);
     INFO(result.stderr_text);

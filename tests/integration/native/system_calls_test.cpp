@@ -52,7 +52,7 @@ print(call(39), call(319, b'memory', 0), call(228, 0, ctypes.create_string_buffe
 )py") == "{}\nok ok ok\n");
 }
 
-TEST_CASE("io_uring, calls newer than the list and calls nobody has invented do not exist") {
+TEST_CASE("io_uring, calls newer than the list and calls that are not invented yet do not exist") {
   CHECK(outcome(R"py(
 print({call(number, 0, 0, 0, 0, 0, 0) for number in (425, 426, 427)})
 newer = [number for number in (451, 453, *range(457, 462), *range(463, 480))]
@@ -110,6 +110,8 @@ TEST_CASE("netlink does not exist, and names of hosts and interfaces are found w
 }
 
 TEST_CASE("files cannot be watched, and tail follows one without") { check(watches_of_files); }
+
+TEST_CASE("memory and CPU time that no limit counts cannot be had") { check(what_nothing_counts); }
 
 TEST_CASE("a terminal can be asked about, but nothing typed into it, whatever the upper bits say") {
   CHECK(outcome(R"py(
