@@ -93,6 +93,14 @@ json::array disk_limits(const ContainerOrder& order) {
   return list;
 }
 
+// The engine's own list, and what isolate/mounts.cpp hides beside it.
+json::array masked_paths() {
+  return {"/proc/acpi",        "/proc/asound",  "/proc/fs",         "/proc/interrupts",
+          "/proc/kcore",       "/proc/keys",    "/proc/locks",      "/proc/latency_stats",
+          "/proc/sched_debug", "/proc/scsi",    "/proc/timer_list", "/proc/timer_stats",
+          "/sys/firmware",     "/proc/pressure"};
+}
+
 bool is_gvisor(std::string_view runtime) { return runtime.starts_with("runsc"); }
 
 json::object host_config(const ContainerOrder& order, uid_t uid) {
@@ -102,10 +110,11 @@ json::object host_config(const ContainerOrder& order, uid_t uid) {
   host["CapDrop"] = json::array{"ALL"};
   host["SecurityOpt"] = json::array{"no-new-privileges:true", "seccomp=" + order.seccomp_profile};
   host["NetworkMode"] = "none";
-  // As in isolate/network.cpp: connections without an owner are counted for the whole machine.
-  // gVisor has a network of its own and refuses settings of the kernel's.
-  if (!is_gvisor(order.runtime))
+  if (!is_gvisor(order.runtime)) {  // it has a /proc and a network of its own
+    host["MaskedPaths"] = masked_paths();
+    // As in isolate/network.cpp: connections without an owner are counted for the whole machine.
     host["Sysctls"] = {{"net.ipv4.tcp_orphan_retries", "1"}, {"net.core.somaxconn", "128"}};
+  }
   host["IpcMode"] = "private";
   host["CgroupnsMode"] = "private";
   host["OomScoreAdj"] = 500;  // when the machine runs out of memory, sandboxes are the first to go

@@ -65,12 +65,14 @@ bool mount_proc() {
     return fail("mount /proc");
   for (const char* path : {"/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/timer_list",
                            "/proc/sched_debug", "/proc/kallsyms", "/proc/kmsg",
-                           "/proc/latency_stats", "/proc/interrupts", "/proc/config.gz"})
+                           "/proc/latency_stats", "/proc/interrupts", "/proc/config.gz",
+                           // Reading it keeps the whole machine from locking files.
+                           "/proc/locks"})
     if (!hide(path)) return fail("hide files of /proc");
-  for (const char* path : {"/proc/acpi", "/proc/scsi", "/proc/asound", "/proc/pressure"})
-    if (!hide_directory(path)) return fail("hide directories of /proc");
   for (const char* path :
-       {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"})
+       {"/proc/acpi", "/proc/scsi", "/proc/asound", "/proc/pressure", "/proc/fs"})
+    if (!hide_directory(path)) return fail("hide directories of /proc");
+  for (const char* path : {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"})
     if (!make_read_only(path)) return fail("make parts of /proc read-only");
   return true;
 }

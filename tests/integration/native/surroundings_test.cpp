@@ -71,7 +71,7 @@ Lines expected_mounts() {
   add_if_present(lines, device,
                  {"/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/timer_list",
                   "/proc/sched_debug", "/proc/kallsyms", "/proc/kmsg", "/proc/latency_stats",
-                  "/proc/interrupts", "/proc/config.gz"});
+                  "/proc/interrupts", "/proc/config.gz", "/proc/locks"});
   add_if_present(lines, "ro,nosuid,nodev,noexec",
                  {"/proc/acpi", "/proc/scsi", "/proc/asound", "/proc/pressure", "/proc/sys",
                   "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"});
