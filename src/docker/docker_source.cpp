@@ -59,6 +59,8 @@ void lift_disk_reads_of(const std::string& container_id, const std::string& grou
 // The engine may be on another machine, so its pids are not used: a process belongs to the
 // container if its cgroup has the container's name.
 void kill_processes_of(const std::string& container_id) {
+  constexpr std::size_t whole_id = 64;
+  if (container_id.size() < whole_id) return;  // could be part of any cgroup's name
   constexpr std::size_t most_bytes = std::size_t{64} << 10;
   os::kill_processes([&](pid_t pid) {
     try {
