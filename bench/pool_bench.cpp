@@ -80,7 +80,8 @@ void measure_warm_turn(Report& report) {
   for (int i = 0; i < 200; ++i) {
     floor.renew();
     refill(pool, 2);
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // they rehearse while they are idle
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(30));  // they rehearse while they are idle
     const auto begin = BenchClock::now();
     floor.round_trip(script);
     reference.push_back(microseconds_since(begin));

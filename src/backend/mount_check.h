@@ -8,7 +8,7 @@
 
 namespace hearth::backend {
 
-// Who opens the sources later, by their paths.
+// What opens the sources later, by their paths.
 enum class Mounter {
   hearth,  // hearth-launcher, which follows no link
   engine,  // a container engine, as root. It resolves the path once more.

@@ -53,8 +53,8 @@ std::string read_trusted_file(const std::filesystem::path& path, std::size_t max
 
 // The path without symbolic links of what may be any user's. What is missing at its end stays as it
 // is written. A link of a process (/proc/self/cwd) is refused. The two differ in what is trusted:
-// - every link on the way and at the end. Directories may be any user's, who can exchange them:
-//   whoever opens the result must follow no link.
+// - every link on the way and at the end. Directories may be any user's, and that user can
+//   exchange them: the result must be opened without following links.
 std::filesystem::path resolve_trusted_links(const std::filesystem::path& path);
 // - also every directory on the way, so that no other user can exchange what the result names.
 std::filesystem::path resolve_trusted_way(const std::filesystem::path& path);

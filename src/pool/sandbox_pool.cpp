@@ -107,7 +107,8 @@ void SandboxPool::reserve_memory_for(const std::vector<std::string>& names) {
 Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
                               std::map<std::string, Entry>& started) {
   Entry entry;
-  entry.secrets = resolve_secrets(registry_.secret_names_of(name), options_.secrets, options_.find_secret);
+  entry.secrets =
+      resolve_secrets(registry_.secret_names_of(name), options_.secrets, options_.find_secret);
   std::shared_ptr<backend::SandboxSource> source;
   std::exception_ptr failure;
   try {

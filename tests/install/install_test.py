@@ -89,7 +89,9 @@ def build_consumer(prefix, cwd):
 
 
 def check_consumer(consumer, cwd, env=PLAIN):
-    expect(run(consumer, cwd + "/state", cwd=cwd, env=env).stdout, "hello from /workspace\nok: 42\n")
+    expect(
+        run(consumer, cwd + "/state", cwd=cwd, env=env).stdout, "hello from /workspace\nok: 42\n"
+    )
 
 
 def main():

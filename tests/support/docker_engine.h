@@ -17,7 +17,7 @@ namespace hearth::test {
 
 // Several tests may use the engine at once, unless one of them wants it alone.
 docker::EngineAddress engine_address();
-// Until the end of this process. For a test that prunes: that takes away whatever nobody uses at
+// Until the end of this process. For a test that prunes: that takes away whatever is unused at
 // the moment, and another test may be just about to.
 void use_engine_alone();
 builder::ImageOptions image_options();

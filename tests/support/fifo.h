@@ -1,5 +1,5 @@
-// tests/support/fifo.h: by a FIFO that a process holds open, its end is seen from outside. Whoever
-// may not write to a directory may still write to a FIFO in it.
+// tests/support/fifo.h: by a FIFO that a process holds open, its end is seen from outside. A
+// process that may not write to a directory may still write to a FIFO in it.
 #pragma once
 
 #include "os/unique_fd.h"

@@ -77,7 +77,7 @@ TEST_CASE_TEMPLATE("a script without its secret is not begun, and with it sees i
   CHECK_FALSE(missing.started);
   request.env = {{"API_KEY", "s3cret"}};
   CHECK(backend.run_in(*sandbox, request).stdout_text == "s3cret\n");
-  // And nobody after it.
+  // And no turn after it.
   CHECK(backend.run_in(*sandbox, "import os; print('API_KEY' in os.environ)").stdout_text ==
         "False\n");
 }
@@ -110,7 +110,7 @@ TEST_CASE_TEMPLATE("a script can be cancelled", Backend, ON_EVERY_BACKEND) {
   CHECK(backend.run_in(*sandbox, "x = 1").verdict == Verdict::ok);
 }
 
-TEST_CASE_TEMPLATE("the end of a sandbox is told at once, whoever ended it", Backend,
+TEST_CASE_TEMPLATE("the end of a sandbox is told at once, whatever caused it", Backend,
                    ON_EVERY_BACKEND) {
   Backend backend;
   const std::unique_ptr<backend::Sandbox> sandbox = backend.spawn();

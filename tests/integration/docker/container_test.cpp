@@ -43,7 +43,7 @@ import os
 print([os.environ[name] for name in ("FROM_MAP", "FROM_ENV", "FROM_BOTH")])
 )");
   CHECK(result.stdout_text == "['map', 'env', 'map wins']\n");
-  // Nobody who may ask the engine learns them.
+  // The engine tells them to no caller.
   const std::string known = json::serialize(inspect(lease.sandbox()));
   for (const char* name : {"FROM_MAP", "FROM_ENV", "FROM_BOTH"})
     CHECK(known.find(name) == std::string::npos);
@@ -56,7 +56,7 @@ print([os.environ[name] for name in ("FROM_MAP", "FROM_ENV", "FROM_BOTH")])
   CHECK(poor.turn(without, "x = 1").verdict == Verdict::missing_secret);
 }
 
-TEST_CASE("P19: P20: without a proxy yet, a blueprint that allows hosts has no network") {
+TEST_CASE("P19 P20: without a proxy yet, a blueprint that allows hosts has no network") {
   blueprint::SandboxConfig config = docker_config();
   config.network_policy.allowed_hosts = {"example.org"};
   DockerBackend backend(config);
@@ -215,7 +215,7 @@ TEST_CASE("the engine's own seccomp profile is not what is used") {
             .stdout_text == "-1 1\n");
 }
 
-TEST_CASE("an administrator who changes a container makes it fail its probe") {
+TEST_CASE("an administrator's change of a container makes it fail its probe") {
   DockerBackend backend;
   const auto sandbox = backend.spawn();
   CHECK_NOTHROW(run_task(backend.loop(), sandbox->probe()));
@@ -241,7 +241,7 @@ TEST_CASE("a runtime that the engine has not got is named with those it has") {
                        doctest::Contains("has no runtime \"kata\"; it has"), Error);
 }
 
-TEST_CASE("closing a source ends the containers that somebody still has") {
+TEST_CASE("closing a source ends the containers that are still leased") {
   registry::ToolRegistry registry;
   registry.register_blueprint(docker_config("held"));
   asio::io_context loop(1);

@@ -362,7 +362,7 @@ TEST_CASE("B15: a name that is not registered is refused") {
   CHECK_THROWS_AS(images.ensure("x"), registry::UnknownBlueprint);
 }
 
-TEST_CASE("B25: ten who ask at once get one build") {
+TEST_CASE("B25: ten requests at once get one build") {
   Images images;
   images.add_sandbox("crowd");
   builder::ImageBuilder builder(images.loop.get_executor(), images.registry, engine_address(),
@@ -418,7 +418,7 @@ TEST_CASE("B26: an interrupted build leaves nothing that looks like an image, an
   CHECK(images.run(tag, "halted", "import quick; print(quick.x)") == "1\n");
 }
 
-TEST_CASE("old versions stay while they are used, and are pruned when nobody does") {
+TEST_CASE("old versions stay while they are used, and are pruned when unused") {
   use_engine_alone();
   Images old;
   old.add_sandbox("versions");

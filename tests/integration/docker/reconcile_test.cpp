@@ -78,7 +78,7 @@ TEST_CASE("what a dead process left is removed at the next start, what a living 
 }
 
 TEST_CASE(
-    "a name of an installation that is none is refused, not shared with others who lost theirs") {
+    "a name of an installation that is none is refused, not shared with others that lost theirs") {
   const TemporaryDirectory state;
   std::filesystem::create_directory(state.path() / "docker");
   state.write("docker/owner", "");

@@ -141,7 +141,7 @@ TEST_CASE("a sandbox that was made but cannot be held is not left alone") {
     spawn.finish();
   }
   CHECK(spawn.failed_with<backend::SpawnError>());
-  // Nobody could end it, so all of that zygote ended.
+  // It could not be ended alone, so all of that zygote ended.
   run_task(sandboxes.loop(), other->exited());
   CHECK(zygote_of(*sandboxes.spawn()) != zygote);
 }

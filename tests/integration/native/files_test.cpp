@@ -22,7 +22,7 @@ std::string content_of(const fs::path& path) {
   return text.str();
 }
 
-// Sandboxes are other users than whoever runs the tests.
+// Sandboxes are other users than the one that runs the tests.
 void open_to_all(const fs::path& path) {
   fs::permissions(path, fs::is_directory(path) ? fs::perms(0777) : fs::perms(0666));
 }
@@ -147,7 +147,7 @@ print(open('passwd').readline().strip())
          "write through EROFS\nroot:x:0:0::/:/usr/sbin/nologin\n");
 }
 
-TEST_CASE("a program with the set-user bit gives nobody anything") {
+TEST_CASE("a program with the set-user bit gives no rights") {
   CHECK(printed(R"py(
 import os, shutil, subprocess
 shutil.copy('/usr/bin/id', 'own')
@@ -219,7 +219,7 @@ print(sorted(os.listdir('/out')))
   struct stat info{};
   REQUIRE(::stat((host.path() / "result.txt").c_str(), &info) == 0);
   CHECK((info.st_mode & (S_ISUID | S_ISGID)) == 0);
-  // Whoever runs it becomes a user that exists for sandboxes only.
+  // A process that runs it becomes a user that exists for sandboxes only.
   if (is_other_user) CHECK(info.st_uid >= 0x70000000);
 }
 

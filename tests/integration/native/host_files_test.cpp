@@ -15,7 +15,7 @@ void put(NativeSandboxes& sandboxes, backend::Sandbox& sandbox, const std::strin
 
 }  // namespace
 
-TEST_CASE("a file from the host belongs to the sandbox's user, who may do with it as he likes") {
+TEST_CASE("a file from the host belongs to the sandbox's user, which may change it") {
   NativeSandboxes sandboxes;
   const auto sandbox = sandboxes.spawn();
   put(sandboxes, *sandbox, "a/b/data", std::string(1'000'000, 'd'));

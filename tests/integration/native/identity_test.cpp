@@ -1,4 +1,4 @@
-// Who a script is: nobody, alone, and without a right to anything.
+// The identity of a script: an unprivileged user, alone, without any right.
 #include "native/native_sandbox.h"
 #include "native/pidfd.h"
 #include "native/posture.h"
@@ -83,7 +83,7 @@ print('securebits', hex(libc.prctl(27, 0, 0, 0, 0)))
         "securebits 0xef\n");
 }
 
-TEST_CASE("inside, a script is user 1000 of a namespace that knows nobody else") {
+TEST_CASE("inside, a script is user 1000 of a namespace that knows no other") {
   CHECK(printed(R"py(
 import os, pwd, getpass
 print(os.getresuid(), os.getresgid(), os.getgroups())
@@ -176,7 +176,7 @@ for fd in range(2048):
 )py") == "0 /dev/null inherited\n1 pipe inherited\n2 pipe inherited\n3 pipe own\n4 pipe own\n");
 }
 
-TEST_CASE("whoever runs the host sees all descriptors of a sandbox's processes") {
+TEST_CASE("the user that runs the host sees all descriptors of a sandbox's processes") {
   NativeSandboxes sandboxes;
   const auto sandbox = sandboxes.spawn();
   const std::vector<pid_t> pids = processes_of(*sandbox);

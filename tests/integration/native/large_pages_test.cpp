@@ -31,7 +31,7 @@ bool has_large_pages() {
   return has;
 }
 
-// To everybody, without being asked.
+// To all processes, without being asked.
 bool kernel_gives_large_pages() {
   std::string choices;
   std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), choices);

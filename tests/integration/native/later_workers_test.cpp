@@ -58,7 +58,7 @@ while True:
 print(layers)
 )py";
 
-// Whom a step leaves behind to stop and kill all it can see, as often as it can.
+// A leftover of a step that stops and kills all it can see, as often as it can.
 const std::string leave_a_killer = R"py(
 import os, signal
 if os.fork() == 0:
@@ -97,7 +97,7 @@ TEST_CASE("a later worker has what was loaded, and nothing of the turns before")
     CHECK(printed(sandboxes, *sandbox, script) == "True False 0\n");
 }
 
-TEST_CASE("whoever was left behind by a step can neither stop nor kill the next worker") {
+TEST_CASE("a leftover of a step can neither stop nor kill the next worker") {
   if (native::gather_machine_facts().landlock_version < 6) return;  // before, nothing forbids it
   NativeSandboxes sandboxes;
   const auto sandbox = sandboxes.spawn();
@@ -110,7 +110,7 @@ TEST_CASE("whoever was left behind by a step can neither stop nor kill the next 
   CHECK(printed(sandboxes, "print(1)") == "1\n");
 }
 
-TEST_CASE("a sandbox that ends while it gets a worker takes nobody with it") {
+TEST_CASE("a sandbox that ends while it gets a worker takes no other with it") {
   NativeSandboxes sandboxes;
   const auto neighbour = sandboxes.spawn();
   for (int round = 0; round < 60; ++round) {
@@ -184,7 +184,7 @@ except OSError as error: print(errno.errorcode[error.errno], count >= 1000)
   for (int turn = 0; turn < 3; ++turn) CHECK(printed(sandboxes, *other, "print(1)") == "1\n");
 }
 
-TEST_CASE("who does not belong into a sandbox is not let in") {
+TEST_CASE("a process that does not belong into a sandbox is not let in") {
   NativeSandboxes sandboxes;
   const auto sandbox = sandboxes.spawn();
   const native::Differences found =

@@ -98,7 +98,7 @@ for path in ("/", "/usr", "/etc", "/usr/lib/python3/dist-packages"):
     CHECK(process.as_string().find("python") != std::string::npos);
 }
 
-TEST_CASE("what a build leaves belongs to whoever runs Hearth and is nobody's program") {
+TEST_CASE("what a build leaves belongs to the user that runs Hearth and is no set-uid program") {
   SourceFixture fixture(R"(
 import os
 for name, mode in (("plain", 0o666), ("setuid", 0o4777), ("setgid", 0o2777)):
@@ -150,7 +150,7 @@ os.symlink("/etc", "/hearth/build/packages")
   CHECK(fixture.left_over().empty());
 }
 
-TEST_CASE("a build whose directories nobody may enter is removed all the same") {
+TEST_CASE("a build whose directories cannot be entered is removed all the same") {
   SourceFixture fixture(R"(
 import os
 os.makedirs("/hearth/build/home/a/b/c")

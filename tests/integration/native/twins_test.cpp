@@ -47,7 +47,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("who wants one sandbox after the other has one zygote") {
+TEST_CASE("a caller that wants one sandbox after the other has one zygote") {
   NativeSandboxes sandboxes;
   Sandboxes all;
   for (int i = 0; i < 6; ++i) all.push_back(sandboxes.spawn());

@@ -153,7 +153,7 @@ TEST_CASE("H19: a script that closes its pipes ends with a verdict") {
   CHECK(run_and_check_next("import os\nos.close(2)\nprint('out')").verdict == Verdict::ok);
   CHECK(run_and_check_next("import sys\nsys.stdout.close()\nsys.stderr.close()").verdict ==
         Verdict::ok);
-  // Without the emit pipe nobody can say that the script completed.
+  // Without the emit pipe no process can say that the script completed.
   CHECK(run_and_check_next("import os\nos.close(3)\nprint('x')").verdict == Verdict::exited);
   CHECK(run_and_check_next("import os\nos.close(4)\nprint('x')").verdict == Verdict::ok);
   CHECK(run_and_check_next("import os\nos.closerange(0, 1024)").verdict == Verdict::exited);

@@ -277,7 +277,7 @@ if os.fork() == 0:
 )py")
               .verdict == Verdict::ok);
   const auto next = sandbox.run("print('begun')", 3);
-  // It may come late, and kill what has begun. But nobody waits for one who is gone.
+  // It may come late, and kill what has begun. But no process waits for one that is gone.
   const bool ran = next.verdict == Verdict::ok && next.stdout_text == "begun\n";
   CHECK((ran || next.verdict == Verdict::crashed));
 }
