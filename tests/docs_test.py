@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""The documents name only files that exist, and list every promise that a test name refers to."""
+import pathlib
+import re
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# A path in backticks: folders and a file with an ending, or a folder of the tree.
+TOP_FOLDERS = "src|docs|tests|harness|scripts|bench|examples|cmake"
+NAMED_PATH = re.compile(rf"`((?:{TOP_FOLDERS})/[\w./-]*)`")
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
+TEST_FILE = re.compile(r"`(\w+_test\.(?:cpp|py))`")
+PROMISES = re.compile(r"(?:\"|/)((?:[ABCHP]\d+ )*[ABCHP]\d+): ")
+HEADING = re.compile(r"^#+ (.*)$", re.M)
+
+
+def tracked(*patterns):
+    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command + list(patterns), capture_output=True, text=True, check=True)
+    return [ROOT / name for name in names.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def anchors_of(page):
+    """Anchors of headings, as GitHub makes them."""
+    for heading in HEADING.findall(page.read_text()):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+class Documents(unittest.TestCase):
+    def test_every_path_in_backticks_exists(self):
+        for page in tracked("*.md"):
+            for path in NAMED_PATH.findall(page.read_text()):
+                with self.subTest(page=page.name, path=path):
+                    self.assertTrue((ROOT / path).exists())
+
+    def test_every_link_leads_to_a_file_and_a_heading(self):
+        for page in tracked("*.md"):
+            for target, anchor in LINK.findall(page.read_text()):
+                if "://" in target:
+                    continue
+                with self.subTest(page=page.name, target=target + anchor):
+                    file = (page.parent / target).resolve()
+                    self.assertTrue(file.exists())
+                    if anchor:
+                        self.assertIn(anchor[1:], list(anchors_of(file)))
+
+    def test_every_test_file_that_a_page_names_exists(self):
+        names = {path.name for path in tracked("*_test.cpp", "*_test.py")}
+        for page in tracked("*.md"):
+            for name in TEST_FILE.findall(page.read_text()):
+                with self.subTest(page=page.name, name=name):
+                    self.assertIn(name, names)
+
+    def test_promises_lists_every_row_that_a_test_name_begins_with(self):
+        listed = set(
+            re.findall(r"^\| ([ABCHP]\d+) \|", (ROOT / "docs/promises.md").read_text(), re.M)
+        )
+        self.assertGreater(len(listed), 100)
+        for file in tracked("*_test.cpp", "tests/CMakeLists.txt", "harness/tests/*.py"):
+            for rows in PROMISES.findall(file.read_text()):
+                for row in rows.split():
+                    with self.subTest(file=file.name, row=row):
+                        self.assertIn(row, listed)
+
+
+if __name__ == "__main__":
+    unittest.main()
