@@ -1,6 +1,7 @@
 // Images of blueprints: the B rows about building, on the real engine.
 #include "builder/tar_archive.h"
 #include "docker/container_spec.h"
+#include "docker/docker_source.h"
 #include "tests/support/any_backend.h"
 #include "tests/support/docker_engine.h"
 #include "tests/support/python_packages.h"
