@@ -73,7 +73,7 @@ print(sorted(path for path in open_to_us if not path.endswith('.d')))
 
 TEST_CASE("what the system and our programs consist of cannot be changed") {
   CHECK(printed(print_attempts + R"py(
-for path in ('/usr/bin/python3', '/etc/passwd', '/etc/ld.so.cache', '/hearth/init', '/hearth/executor_harness'):
+for path in ('/usr/bin/python3', '/etc/passwd', '/etc/ld.so.cache', '/hearth/init', '/hearth/executor_harness/__main__.py'):
     try: os.open(path, os.O_RDWR)
     except OSError as error: print(errno.errorcode[error.errno] in ('EROFS', 'EACCES', 'ETXTBSY'))
 attempt('remove', os.remove, '/etc/passwd')

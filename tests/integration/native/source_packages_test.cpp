@@ -28,6 +28,14 @@ struct SourceFixture : Fixture {
   }
 };
 
+// Of find_links a build sees archives only. A local index is shown as it is, though not asked.
+fs::path show_directory(Fixture& fixture) {
+  const fs::path shown = fixture.root.path() / "shown";
+  fs::create_directory(shown);
+  fixture.options.build.pip.index_url = "file://" + shown.string();
+  return shown;
+}
+
 }  // namespace
 
 TEST_CASE("a package without a wheel is refused, with its name and the key that permits it") {
@@ -55,10 +63,10 @@ TEST_CASE("a direct reference needs the same consent, whatever it refers to") {
 
 TEST_CASE("a wheel that asks for a source archive by a direct reference does not get it built") {
   Fixture fixture;
-  test::write_source_archive(fixture.wheels(), "evil", "");
-  test::write_wheel(
-      fixture.wheels(), "nice", "",
-      "Requires-Dist: evil @ file://" + fixture.wheels().string() + "/evil-1.0.tar.gz\n");
+  const fs::path shown = show_directory(fixture);
+  test::write_source_archive(shown, "evil", "");
+  test::write_wheel(fixture.wheels(), "nice", "",
+                    "Requires-Dist: evil @ file://" + shown.string() + "/evil-1.0.tar.gz\n");
   fixture.add_sandbox({"nice"});
   const std::string what = fixture.failure().what();
   INFO(what);
@@ -163,7 +171,8 @@ raise SystemExit(1)
 
 TEST_CASE("a daemon that a build starts does not outlive it") {
   Fixture fixture;
-  const test::Fifo fifo(fixture.wheels() / "fifo");
+  const fs::path shown = show_directory(fixture);
+  const test::Fifo fifo(shown / "fifo");
   fixture.options.build.pip.allow_source_builds = true;
   test::write_source_archive(fixture.wheels(), "evil", R"(
 import os, time
@@ -172,7 +181,7 @@ if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         for fd in (0, 1, 2): os.close(fd)
-        os.open(")" + fixture.wheels().string() + R"(/fifo", os.O_WRONLY)
+        os.open(")" + shown.string() + R"(/fifo", os.O_WRONLY)
         os.write(its, b"x")
         time.sleep(1000)
     os._exit(0)
