@@ -24,7 +24,8 @@ namespace {
 class Sleeper {
  public:
   Sleeper() : pid(::fork()) {
-    while (pid == 0) ::pause();
+    if (pid == 0)
+      for (;;) ::pause();
     // "running", or "-1" in a page fault, before it has come that far.
     std::string system_call;
     do std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/syscall"), system_call);

@@ -144,7 +144,8 @@ TEST_CASE("the answer holds a pidfd of the new process, or the error") {
   request.number = 7;
   SUBCASE("a process") {
     const pid_t pid = ::fork();
-    while (pid == 0) ::pause();
+    if (pid == 0)
+      for (;;) ::pause();
     CHECK(answer(sockets.ends[0], request, pid));
     const Reply reply(sockets.ends[1]);
     CHECK(reply.values.number == 7);
