@@ -17,6 +17,12 @@ inline std::uint64_t largest_file_bytes(const SandboxConfig& config) {
   return static_cast<std::uint64_t>(largest_mb) << 20;
 }
 
+// What may be swapped out, beside what is in memory. Without a total nothing may: /workspace and
+// what scripts hold never reach the host's disk.
+inline std::int64_t swap_mb(const ResourceLimits& limits) {
+  return std::max<std::int64_t>(limits.memory_swap_mb - limits.memory_mb, 0);
+}
+
 // What the buffers of all its TCP and UDP sockets may hold together, where the kernel counts them
 // apart from the memory limit (cgroups of version 1).
 inline std::uint64_t socket_buffer_bytes(std::uint64_t memory_bytes) {

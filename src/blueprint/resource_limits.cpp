@@ -33,7 +33,7 @@ void check_swap(Problems& problems, const ResourceLimits& limits) {
   if (swap < -1) {
     problems.push_back(
         {"memory_swap_mb",
-         fmt::format("must be -1 (unlimited), 0 (no swap) or more than memory_mb, is {}", swap)});
+         fmt::format("must be -1 or 0 (no swap), or more than memory_mb, is {}", swap)});
   } else if (swap <= limits.memory_mb) {
     // It counts memory and swap together, so "equal" would be a second way to say "none".
     problems.push_back(

@@ -1,3 +1,4 @@
+#include "blueprint/derived_limits.h"
 #include "blueprint/sandbox_config.h"
 
 #include <doctest/doctest.h>
@@ -24,8 +25,11 @@ TEST_CASE("C4: memory_mb is 256 unless said otherwise") {
   CHECK(ResourceLimits{}.memory_mb == 256);
 }
 
-TEST_CASE("C5: memory_swap_mb is unlimited unless said otherwise") {
+TEST_CASE("C5: memory_swap_mb sets no total by default, C27: and without one nothing is swapped") {
   CHECK(ResourceLimits{}.memory_swap_mb == -1);
+  CHECK(swap_mb(ResourceLimits{.memory_mb = 100}) == 0);
+  CHECK(swap_mb(ResourceLimits{.memory_mb = 100, .memory_swap_mb = 0}) == 0);
+  CHECK(swap_mb(ResourceLimits{.memory_mb = 100, .memory_swap_mb = 150}) == 50);
   CHECK(problems_of(ResourceLimits{}).empty());
 }
 

@@ -37,6 +37,7 @@ struct ContainerOrder {
   std::string runtime{};  // empty: the engine's default
   std::string seccomp_profile{};
   double host_cores = 1;             // the engine refuses more than it has
+  bool limits_swap = true;           // whether the engine can
   std::vector<std::string> disks{};  // of the engine's machine: those whose reads are limited
   // Whether the engine can make what is mounted below a read-only directory read-only too
   // (API 1.44).

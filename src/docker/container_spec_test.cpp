@@ -36,14 +36,14 @@ json::value inspected(const ContainerOrder& wanted) {
 
 }  // namespace
 
-TEST_CASE("limits are the blueprint's, in the engine's units") {
+TEST_CASE("C3: C5: C27: limits are the blueprint's, in the engine's units") {
   blueprint::ResourceLimits limits;
   limits.memory_mb = 100;
   limits.cpu_quota = 1.5;
   limits.pids_limit = 10;
   const json::object body = limits_body(limits, 4);
   CHECK(body.at("Memory") == json::value(100 << 20));
-  CHECK(body.at("MemorySwap") == json::value(-1));
+  CHECK(body.at("MemorySwap") == json::value(100 << 20));
   CHECK(body.at("NanoCpus") == json::value(1'500'000'000));
   CHECK(body.at("PidsLimit") == json::value(14));
   // More cores than there are the engine refuses.
@@ -122,6 +122,18 @@ TEST_CASE("a limit of disk reads is refused if the engine may be on another mach
 TEST_CASE("what gVisor does not tell is not asked for") {
   CHECK(confinement_under("runsc") == "caps,user");
   CHECK(confinement_under("") == "caps,no-new-privs,seccomp,user,read-only");
+}
+
+TEST_CASE("C27: an engine that cannot limit swap serves blueprints that name no total") {
+  ContainerOrder wanted = order();
+  json::value found = inspected(wanted);
+  found.at("HostConfig").as_object()["MemorySwap"] = -1;
+  const std::vector<std::string> refused{"its swap is not limited as wanted"};
+  CHECK(differences_of(found, wanted, uid) == refused);
+  wanted.limits_swap = false;
+  CHECK(differences_of(found, wanted, uid).empty());
+  wanted.config.resource_limits.memory_swap_mb = 0;
+  CHECK(differences_of(found, wanted, uid) == refused);
 }
 
 TEST_CASE("a container that is not what was ordered is found out") {

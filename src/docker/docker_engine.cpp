@@ -138,6 +138,10 @@ Task<> DockerEngine::look() {
   if (!info.body.is_object()) throw EngineUnreachable("what answers is no Docker engine");
   if (const std::uint64_t count = number_at(info.body, {"NCPU"}); count > 0)
     cores_ = static_cast<double>(count);
+  limits_swap_ = at(info.body, {"SwapLimit"}) != json::value(false);
+  if (!limits_swap_)
+    log::warning(
+        "Docker engine cannot limit swap: what sandboxes have in memory may reach its disk");
   uids_ = ContainerUids(uids_of_engine(info.body));
   if (options_.runtime.empty()) co_return;
   const json::object* known = at(info.body, {"Runtimes"}).if_object();

@@ -37,6 +37,7 @@ class DockerEngine {
   const DockerEngineOptions& options() const { return options_; }
   const EngineIdentity& identity() const { return identity_; }
   double cores() const { return cores_; }
+  bool limits_swap() const { return limits_swap_; }
   bool has_recursive_read_only() const;
   const std::string& seccomp_profile() const { return seccomp_profile_; }
 
@@ -61,6 +62,7 @@ class DockerEngine {
   EngineClient client_;
   EngineIdentity identity_;
   double cores_ = 1;
+  bool limits_swap_ = true;
   ContainerUids uids_;
   std::string seccomp_profile_;
   std::array<Mutex, 4> lanes_;

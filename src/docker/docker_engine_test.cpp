@@ -28,6 +28,22 @@ TEST_CASE("a user that a container of another process has is not given to a new 
   CHECK(engine.requests[6].find(label) != std::string::npos);
 }
 
+TEST_CASE("C27: an engine that cannot limit swap is known to be one") {
+  for (const auto& [info, limits_swap] : {std::pair{R"({"SwapLimit":true})", true},
+                                          {R"({"SwapLimit":false})", false},
+                                          {"{}", true}}) {
+    asio::io_context loop(1);
+    const test::TemporaryDirectory state;
+    test::FakeEngine engine(loop);
+    engine.will_say(test::pong);
+    engine.will_say(test::answer("200 OK", info));
+    for (int i = 0; i < 2; ++i) engine.will_say(test::answer("200 OK", "[]"));  // leftovers
+    const auto host = test::run_task(
+        loop, DockerEngine::open({.address = engine.address(), .state_dir = state.path()}));
+    CHECK(host->limits_swap() == limits_swap);
+  }
+}
+
 TEST_CASE("what an engine lists is removed only by ids and labels that can be ours") {
   asio::io_context loop(1);
   const test::TemporaryDirectory state;

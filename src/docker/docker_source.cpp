@@ -99,6 +99,7 @@ DockerSource::DockerSource(const asio::any_io_executor& executor,
   order_.runtime = engine_->options().runtime;
   order_.seccomp_profile = engine_->seccomp_profile();
   order_.host_cores = engine_->cores();
+  order_.limits_swap = engine_->limits_swap();
   order_.disks = disks_to_limit(config.resource_limits, engine_->options().address);
   order_.has_recursive_read_only = engine_->has_recursive_read_only();
   order_.labels = engine_->labels(config.name);

@@ -51,13 +51,12 @@ std::uint64_t number_in(const fs::path& file) {
 // are being changed.
 void write_memory_limits(const fs::path& directory, const CgroupLimits& limits) {
   const std::string most = std::to_string(limits.memory_bytes);
-  const fs::path with_swap = directory / "memory.memsw.limit_in_bytes";
-  // Absent where the kernel does not count swap; then there is none to be had or no limit.
+  const fs::path with_swap = directory / memory_and_swap_file;
+  // Absent where the kernel does not count swap, which machine_facts.h tells of.
   const bool counts_swap = fs::exists(with_swap);
   if (counts_swap) write_value(with_swap, "-1");
   write_value(directory / "memory.limit_in_bytes", most);
-  if (counts_swap && limits.memory_and_swap_bytes >= 0)
-    write_value(with_swap, std::to_string(limits.memory_and_swap_bytes));
+  if (counts_swap) write_value(with_swap, std::to_string(limits.memory_bytes + limits.swap_bytes));
 }
 
 // The kernel counts the buffers of TCP and UDP beside memory, and without a limit not at all. It
@@ -96,8 +95,7 @@ class CgroupV1 : public Cgroup {
   // takes milliseconds. A thread that moves only itself does not wait.
   const char* joining_file() const override { return "tasks"; }
   void write_limits(const CgroupLimits& limits, const CgroupLimits& before) const override {
-    if (limits.memory_bytes != before.memory_bytes ||
-        limits.memory_and_swap_bytes != before.memory_and_swap_bytes)
+    if (limits.memory_bytes != before.memory_bytes || limits.swap_bytes != before.swap_bytes)
       write_memory_limits(memory(), limits);
     if (limits.memory_bytes != before.memory_bytes) write_socket_limit(memory(), limits);
     if (limits.pids != before.pids)
@@ -142,14 +140,9 @@ class CgroupV2 : public Cgroup {
   void write_limits(const CgroupLimits& limits, const CgroupLimits& before) const override {
     if (limits.memory_bytes != before.memory_bytes)
       write_value(path() / "memory.max", std::to_string(limits.memory_bytes));
-    if ((limits.memory_bytes != before.memory_bytes ||
-         limits.memory_and_swap_bytes != before.memory_and_swap_bytes) &&
-        fs::exists(path() / "memory.swap.max"))
-      write_value(path() / "memory.swap.max",
-                  limits.memory_and_swap_bytes < 0
-                      ? "max"
-                      : std::to_string(limits.memory_and_swap_bytes -
-                                       static_cast<std::int64_t>(limits.memory_bytes)));
+    if ((limits.memory_bytes != before.memory_bytes || limits.swap_bytes != before.swap_bytes) &&
+        fs::exists(path() / swap_file))
+      write_value(path() / swap_file, std::to_string(limits.swap_bytes));
     if (limits.pids != before.pids) write_value(path() / "pids.max", std::to_string(limits.pids));
     if (limits.cpu_cores != before.cpu_cores)
       write_value(path() / "cpu.max",
@@ -190,8 +183,7 @@ std::unique_ptr<Cgroup> make_cgroup(const std::vector<fs::path>& parents, const 
 CgroupLimits cgroup_limits(const blueprint::ResourceLimits& limits) {
   CgroupLimits result;
   result.memory_bytes = static_cast<std::uint64_t>(limits.memory_mb) << 20;
-  if (limits.memory_swap_mb >= 0)
-    result.memory_and_swap_bytes = std::max(limits.memory_swap_mb, limits.memory_mb) << 20;
+  result.swap_bytes = static_cast<std::uint64_t>(blueprint::swap_mb(limits)) << 20;
   result.pids = static_cast<std::uint64_t>(limits.pids_limit + backend::layout::own_processes);
   result.cpu_cores = limits.cpu_quota;
   result.disk_read_bytes_per_sec = static_cast<std::uint64_t>(limits.disk_read_mb_per_sec) << 20;
@@ -202,8 +194,6 @@ CgroupLimits loading_limits(const blueprint::ResourceLimits& limits) {
   CgroupLimits result;
   result.memory_bytes =
       static_cast<std::uint64_t>(std::max(limits.memory_mb, least_loading_memory_mb)) << 20;
-  // No swap: it would only make an import that is too large a slow one.
-  result.memory_and_swap_bytes = static_cast<std::int64_t>(result.memory_bytes);
   result.pids = static_cast<std::uint64_t>(std::max(limits.pids_limit, least_loading_pids));
   result.cpu_cores = std::max(limits.cpu_quota, 1.0);
   return result;
@@ -212,7 +202,6 @@ CgroupLimits loading_limits(const blueprint::ResourceLimits& limits) {
 CgroupLimits serving_limits(const blueprint::ResourceLimits& limits) {
   CgroupLimits result = loading_limits(limits);
   result.memory_bytes *= 2;
-  result.memory_and_swap_bytes *= 2;
   result.cpu_cores = 0;
   return result;
 }

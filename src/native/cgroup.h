@@ -18,7 +18,7 @@ namespace hearth::native {
 
 struct CgroupLimits {
   std::uint64_t memory_bytes = 0;
-  std::int64_t memory_and_swap_bytes = -1;  // -1: as much swap as there is
+  std::uint64_t swap_bytes = 0;  // beside memory; 0: nothing is swapped out
   std::uint64_t pids = 0;
   double cpu_cores = 0;                       // 0: as many as there are
   std::uint64_t disk_read_bytes_per_sec = 0;  // of each disk; 0: as fast as it is

@@ -14,6 +14,11 @@ namespace hearth::native {
 // Of memory cgroups of version 1: what the buffers of TCP and UDP sockets may hold.
 inline constexpr const char* socket_limit_file = "memory.kmem.tcp.limit_in_bytes";
 
+// What limits swap: version 1 together with memory, version 2 alone. Absent where the kernel does
+// not count it.
+inline constexpr const char* memory_and_swap_file = "memory.memsw.limit_in_bytes";
+inline constexpr const char* swap_file = "memory.swap.max";
+
 // How processor time is handed out; what every kernel begins with.
 inline constexpr int cpu_period_us = 100'000;
 

@@ -232,6 +232,11 @@ CgroupTree::~CgroupTree() {
   remove_own();
 }
 
+bool CgroupTree::limits_swap() const {
+  const bool is_v2 = mounts_.version == Version::v2;
+  return fs::exists(instance_.front() / (is_v2 ? swap_file : memory_and_swap_file));
+}
+
 std::string CgroupTree::disk_limit_problem() const {
   if (mounts_.version == Version::v2)
     return has_controllers(mounts_.unified, "cgroup.controllers", {"io"})

@@ -40,6 +40,8 @@ class CgroupTree {
   using Lease = std::unique_ptr<Cgroup, GiveBack>;
   Lease take(const CgroupLimits& limits);
 
+  // Whether its groups have a limit of swap.
+  bool limits_swap() const;
   // Why disk reads cannot be limited here; empty: they can.
   std::string disk_limit_problem() const;
   // Needed before the first group with such a limit; take() does it by itself. Throws Error.

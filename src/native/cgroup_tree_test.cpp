@@ -220,12 +220,10 @@ TEST_CASE("a group that was given back is given out again, with the limits of it
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
 
   limits.memory_bytes = 64 << 20;
-  limits.memory_and_swap_bytes = 64 << 20;
   const CgroupTree::Lease second = tree.take(limits);
   REQUIRE(second->directories().front() == directory);
   CHECK(memory_limit() == std::to_string(64 << 20) + "\n");
   limits.memory_bytes = 128 << 20;
-  limits.memory_and_swap_bytes = -1;
   second->set_limits(limits);
   CHECK(memory_limit() == std::to_string(128 << 20) + "\n");
 }
@@ -342,14 +340,14 @@ TEST_CASE("loading has what its sandboxes have, but no less than imports of pack
   small.memory_mb = 64;
   small.pids_limit = 8;
   small.cpu_quota = 0.1;
-  CHECK(loading_limits(small) == CgroupLimits{512U << 20, 512 << 20, 512, 1.0});
+  CHECK(loading_limits(small) == CgroupLimits{512U << 20, 0, 512, 1.0});
   blueprint::ResourceLimits large;
   large.memory_mb = 1024;
-  large.memory_swap_mb = -1;
+  large.memory_swap_mb = 4096;
   large.pids_limit = 1000;
   large.cpu_quota = 2.5;
-  CHECK(loading_limits(large) == CgroupLimits{1024U << 20, 1024 << 20, 1000, 2.5});
-  CHECK(serving_limits(small) == CgroupLimits{1024U << 20, 1024 << 20, 512, 0});
+  CHECK(loading_limits(large) == CgroupLimits{1024U << 20, 0, 1000, 2.5});
+  CHECK(serving_limits(small) == CgroupLimits{1024U << 20, 0, 512, 0});
 }
 
 TEST_CASE("a group's quota of CPU time can be lifted") {

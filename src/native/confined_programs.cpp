@@ -25,7 +25,6 @@ constexpr std::uint64_t scratch_mb = 1024;  // of memory, and counted as such
 CgroupLimits group_limits(const ConfinedLimits& limits) {
   const std::uint64_t bytes = limits.memory_mb << 20;
   return {.memory_bytes = bytes,
-          .memory_and_swap_bytes = static_cast<std::int64_t>(bytes),
           .pids = limits.processes,
           .cpu_cores = static_cast<double>(std::max(1U, std::thread::hardware_concurrency()))};
 }

@@ -50,11 +50,18 @@ std::uint64_t most_pages(const std::string& path) {
   return file >> low >> pressure >> most ? most : 0;
 }
 
+// Below a line of headings.
+bool has_swap() {
+  const std::string swaps = text_of("/proc/swaps");
+  return std::count(swaps.begin(), swaps.end(), '\n') > 1;
+}
+
 std::uint64_t page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 void try_cgroups(MachineFacts& facts) try {
   const CgroupTree tree(facts.cgroups);
   facts.disk_limit_problem = tree.disk_limit_problem();
+  facts.limits_swap = tree.limits_swap();
 } catch (const Error& error) {
   facts.cgroup_problem = error.what();
   facts.disk_limit_problem = "there are no cgroups";
@@ -176,6 +183,18 @@ Finding socket_finding(const MachineFacts& facts) {
   return finding;
 }
 
+Finding swap_finding(const MachineFacts& facts) {
+  Finding finding{.what = "swap", .found = facts.has_swap ? "limited" : "none"};
+  if (facts.has_swap && !facts.limits_swap) {
+    finding.found = "not limited";
+    finding.state = State::weak;
+    finding.consequence =
+        "what sandboxes have in memory, /workspace too, may be written to the swap disk";
+    finding.remedy = "boot with the kernel parameter swapaccount=1, or swapoff -a";
+  }
+  return finding;
+}
+
 Finding disk_finding(const MachineFacts& facts) {
   Finding finding{.what = "disk reads", .found = "can be limited"};
   if (!facts.disk_limit_problem.empty()) {
@@ -279,6 +298,7 @@ MachineFacts gather_machine_facts() {
   facts.limits_sockets = facts.cgroups.version == Version::v2 ||
                          (facts.cgroups.version == Version::v1 &&
                           ::access((facts.cgroups.memory / socket_limit_file).c_str(), F_OK) == 0);
+  facts.has_swap = has_swap();
   facts.tcp_bytes = most_pages("/proc/sys/net/ipv4/tcp_mem") * page_bytes();
   facts.udp_bytes = most_pages("/proc/sys/net/ipv4/udp_mem") * page_bytes();
   facts.users = gather_user_facts(
@@ -297,6 +317,7 @@ std::vector<Finding> findings_of(const MachineFacts& facts) {
     if (name != "user") findings.push_back(namespace_finding(name, exists));
   findings.push_back(cgroup_finding(facts));
   findings.push_back(socket_finding(facts));
+  findings.push_back(swap_finding(facts));
   findings.push_back(disk_finding(facts));
   findings.push_back(landlock_finding(facts));
   findings.push_back(seccomp_finding(facts));

@@ -29,9 +29,11 @@ struct MachineFacts {
   std::string cgroup_problem{};      // why none can be made; empty: it can
   std::string disk_limit_problem{};  // why disk reads cannot be limited; empty: they can
   bool limits_sockets = true;        // cgroups can limit the buffers of TCP and UDP
-  std::uint64_t tcp_bytes = 0;       // of all on this machine together, by net.ipv4.tcp_mem
-  std::uint64_t udp_bytes = 0;       // the same by net.ipv4.udp_mem
-  int landlock_version = 0;          // 0: none
+  bool has_swap = false;
+  bool limits_swap = true;      // cgroups can
+  std::uint64_t tcp_bytes = 0;  // of all on this machine together, by net.ipv4.tcp_mem
+  std::uint64_t udp_bytes = 0;  // the same by net.ipv4.udp_mem
+  int landlock_version = 0;     // 0: none
   bool seccomp_filters = false;
 };
 // Makes and removes one empty cgroup and one user namespace: whether that works cannot be seen

@@ -58,6 +58,8 @@ TEST_CASE("whatever is missing comes with its consequence and a remedy") {
   facts.apparmor_restricts_userns = 1;
   facts.cgroup_problem = "no right";
   facts.limits_sockets = false;
+  facts.has_swap = true;
+  facts.limits_swap = false;
   facts.disk_limit_problem = "no controller";
   facts.landlock_version = 1;
   facts.seccomp_filters = false;
@@ -69,7 +71,7 @@ TEST_CASE("whatever is missing comes with its consequence and a remedy") {
     CHECK(!finding.consequence.empty());
     CHECK(!finding.remedy.empty());
   }
-  CHECK(bad == 9);
+  CHECK(bad == 10);
 }
 
 TEST_CASE("how much memory of sockets no cgroup counts is said in megabytes") {
@@ -80,6 +82,17 @@ TEST_CASE("how much memory of sockets no cgroup counts is said in megabytes") {
   facts.limits_sockets = false;
   CHECK(about("socket buffers", facts).consequence.find("300 MB (TCP) and 500 MB (UDP)") !=
         std::string::npos);
+}
+
+TEST_CASE("C27: doctor says where what sandboxes hold may be swapped out") {
+  MachineFacts facts = good_machine();
+  CHECK(about("swap", facts).found == "none");
+  facts.has_swap = true;
+  CHECK(about("swap", facts).found == "limited");
+  facts.limits_swap = false;
+  CHECK(about("swap", facts).state == State::weak);
+  facts.has_swap = false;
+  CHECK(about("swap", facts).state == State::good);
 }
 
 TEST_CASE("an ordinary user is told of its groups, which its sandboxes have") {

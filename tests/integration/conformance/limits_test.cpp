@@ -7,8 +7,9 @@ using namespace hearth;
 using namespace hearth::test;
 using execution::Verdict;
 
-TEST_CASE_TEMPLATE("attacks on memory, processes, files and output end, and a neighbour goes on",
-                   Backend, ON_EVERY_BACKEND) {
+TEST_CASE_TEMPLATE(
+    "C4: C6: C19: attacks on memory, processes, files and output end, and a neighbour goes on",
+    Backend, ON_EVERY_BACKEND) {
   blueprint::SandboxConfig config = Backend::config();
   config.resource_limits.memory_mb = 128;
   config.resource_limits.memory_swap_mb = 0;

@@ -75,7 +75,7 @@ blueprint::SandboxConfig with_memory(int megabytes, int workspace_megabytes = 64
 
 }  // namespace
 
-TEST_CASE("a fork bomb stops at the limit of processes and at its time") {
+TEST_CASE("C6: a fork bomb stops at the limit of processes and at its time") {
   Attack attack;
   const auto result = attack.run(R"py(
 import os
@@ -87,7 +87,7 @@ while True:
   CHECK(result.verdict == Verdict::timeout);
 }
 
-TEST_CASE("a script can have as many processes as it was promised and no more") {
+TEST_CASE("C6: a script can have as many processes as it was promised and no more") {
   blueprint::SandboxConfig config;
   config.resource_limits.pids_limit = 20;
   Attack attack(config);
@@ -108,7 +108,7 @@ for pid in children: os.waitpid(pid, 0)
   CHECK(result.stdout_text == "21 EAGAIN\n");
 }
 
-TEST_CASE("threads count as processes do") {
+TEST_CASE("C6: threads count as processes do") {
   Attack attack;
   const auto result = attack.run(R"py(
 import threading
@@ -126,14 +126,14 @@ release.set()
   CHECK(result.stdout_text == "65 can't start new thread\n");
 }
 
-TEST_CASE("memory beyond the limit ends a script, and its verdict says so") {
+TEST_CASE("C4: memory beyond the limit ends a script, and its verdict says so") {
   Attack attack(with_memory(64));
   const auto result = attack.run("x = bytearray(1 << 30)");
   CHECK(execution::name_of(result.verdict) == "memory_limit");
   CHECK(attack.attacker().memory_limit_hit());
 }
 
-TEST_CASE("memory taken in small pieces ends a script, too") {
+TEST_CASE("C4: memory taken in small pieces ends a script, too") {
   Attack attack(with_memory(64));
   CHECK(
       execution::name_of(attack.run("xs = []\nwhile True: xs.append(list(range(1000)))").verdict) ==
