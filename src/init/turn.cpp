@@ -1,10 +1,8 @@
 #include "init/turn.h"
 
 #include "base/id.h"
-#include "base/json_escape.h"
 #include "init/limits.h"
 #include "wire/decode.h"
-#include "wire/encode.h"
 #include "wire/member_reader.h"
 #include "wire/protocol_error.h"
 
@@ -43,7 +41,9 @@ Clock::duration duration_of(double seconds) {
 
 }  // namespace
 
-Turn::Turn(wire::RunRequest request, HostLink& host) : request_(std::move(request)), host_(host) {}
+Turn::Turn(wire::RunRequest request, HostLink& host)
+    : request_(std::move(request)),
+      output_(host, request_.execution_id, request_.max_output_bytes) {}
 
 void Turn::start(Clock::time_point now, double cpu_seconds_before,
                  std::uint64_t memory_kills_before) {
@@ -88,41 +88,12 @@ void Turn::process_ended(int wait_status, const rusage& usage) {
 }
 
 void Turn::on_text(Stream stream, std::string_view bytes) {
-  while (!bytes.empty() && !muted_) {
-    // In pieces, so that the length of a line is bounded.
-    const std::size_t piece =
-        std::max<std::size_t>(complete_utf8_prefix(bytes.substr(0, read_chunk_bytes)), 1);
-    if (append_text_line(stream, bytes.substr(0, piece))) {
-      bytes.remove_prefix(piece);
-      continue;
-    }
-    // The last text before the limit should still be seen.
-    for (std::size_t part = complete_utf8_prefix(bytes.substr(0, piece / 2)); part > 0;
-         part = complete_utf8_prefix(bytes.substr(0, part / 2)))
-      if (append_text_line(stream, bytes.substr(0, part))) break;
-    mute();
-  }
+  output_.add_text(stream, bytes);
+  end_at_output_limit();
 }
 
-bool Turn::append_text_line(Stream stream, std::string_view text) {
-  std::string& out = host_.outgoing();
-  const std::size_t before = out.size();
-  wire::append_event_head(out, stream == Stream::out ? "stdout" : "stderr", request_.execution_id);
-  out += R"(,"text":")";
-  append_json_escaped(out, text);
-  out += "\"}\n";
-  const std::size_t line_bytes = out.size() - before;
-  if (output_bytes_ + line_bytes > request_.max_output_bytes) {
-    out.resize(before);
-    return false;
-  }
-  output_bytes_ += line_bytes;
-  return true;
-}
-
-void Turn::mute() {
-  muted_ = true;
-  end_because(wire::Ending::output_limit);
+void Turn::end_at_output_limit() {
+  if (output_.limit_reached()) end_because(wire::Ending::output_limit);
 }
 
 void Turn::on_record(std::string_view record) {
@@ -149,17 +120,10 @@ void Turn::on_marked_record(std::string_view json) try {
   members.finish();
   error_sent_ = error_sent_ || type == "error";
   result_sent_ = result_sent_ || type == "final_result";
-  send(std::move(body));
+  output_.add(std::move(body));
+  end_at_output_limit();
 } catch (const wire::ProtocolError&) {
   on_malformed_record();
-}
-
-void Turn::send(wire::EventBody body) {
-  if (muted_) return;
-  const std::string line = wire::encode(wire::Event{request_.execution_id, std::move(body)});
-  if (output_bytes_ + line.size() > request_.max_output_bytes) return mute();
-  output_bytes_ += line.size();
-  host_.outgoing() += line;
 }
 
 bool Turn::exited_cleanly() const {
@@ -187,7 +151,7 @@ wire::Ending Turn::ending() const {
 
 void Turn::report_error(wire::Ending ending) {
   const auto say = [this](std::string name, std::string message) {
-    host_.send({request_.execution_id, wire::ScriptError{std::move(name), std::move(message), {}}});
+    output_.say(wire::ScriptError{std::move(name), std::move(message), {}});
   };
   if (ending == wire::Ending::output_limit)
     return say("OutputLimit",
@@ -218,20 +182,19 @@ void Turn::conclude(Clock::time_point now, bool state_lost, double cpu_seconds_n
       std::chrono::duration<double>((wait_status_ ? ended_at_ : now) - *started_at_).count();
   done.usage.cpu_seconds = std::max(0.0, cpu_seconds_ + cpu_seconds_now);
   done.usage.peak_memory_bytes = peak_memory_bytes_;
-  done.usage.output_bytes = output_bytes_;
-  if (malformed_records_ > 0 && !muted_)
-    host_.send({request_.execution_id,
-                wire::Log{"warning", std::to_string(malformed_records_) +
-                                         " malformed records of the script were dropped"}});
+  done.usage.output_bytes = output_.bytes();
+  if (malformed_records_ > 0 && !output_.limit_reached())
+    output_.say(wire::Log{"warning", std::to_string(malformed_records_) +
+                                         " malformed records of the script were dropped"});
   report_error(done.ending);
-  host_.send({request_.execution_id, done});
+  output_.say(done);
 }
 
 void Turn::refuse(wire::Ending ending, std::string name, std::string message) {
-  host_.send({request_.execution_id, wire::ScriptError{std::move(name), std::move(message), {}}});
+  output_.say(wire::ScriptError{std::move(name), std::move(message), {}});
   wire::ScriptDone done;
   done.ending = ending;
-  host_.send({request_.execution_id, done});
+  output_.say(done);
 }
 
 }  // namespace hearth::init

@@ -5,6 +5,7 @@
 #include "init/host_link.h"
 #include "init/limits.h"
 #include "init/ordered_output.h"
+#include "init/turn_output.h"
 #include "wire/messages.h"
 
 #include <sys/resource.h>
@@ -69,13 +70,11 @@ class Turn : public OutputSink {
   bool exited_cleanly() const;
   Clock::time_point over_at() const { return wait_status_ ? ended_at_ : claimed_at_; }
   void on_marked_record(std::string_view json);
-  void send(wire::EventBody body);
-  bool append_text_line(Stream stream, std::string_view text);
-  void mute();  // the output limit is reached: nothing more of the script's output is passed on
+  void end_at_output_limit();
   void report_error(wire::Ending ending);
 
   wire::RunRequest request_;
-  HostLink& host_;
+  TurnOutput output_;
   std::optional<Clock::time_point> started_at_;
   std::string mark_;
   Clock::time_point deadline_ = Clock::time_point::max();
@@ -85,13 +84,11 @@ class Turn : public OutputSink {
   std::optional<wire::Ending> forced_ending_;
   std::optional<Claim> claim_;
   Clock::time_point claimed_at_{};
-  bool muted_ = false;
   std::optional<int> wait_status_;
   Clock::time_point ended_at_{};
   bool error_sent_ = false;
   bool result_sent_ = false;
   std::uint64_t malformed_records_ = 0;
-  std::uint64_t output_bytes_ = 0;
   double cpu_seconds_ = 0;  // negative at first: used by the worker before this turn
   std::uint64_t peak_memory_bytes_ = 0;
   std::uint64_t memory_kills_before_ = 0;
