@@ -6,6 +6,8 @@ find_package(Boost 1.81 REQUIRED COMPONENTS json)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(libseccomp REQUIRED)
 find_package(LibArchive REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(PostgreSQL REQUIRED)
 find_package(fmt REQUIRED)
 # spdlog and fmt as headers: Debian has neither as a static library.
 add_library(hearth_logging INTERFACE)
