@@ -33,6 +33,8 @@ def sandbox_spec_type():
             ("scratch_bytes", u64),
             ("scratch_inodes", u64),
             ("file_bytes", u64),
+            ("process_memory_bytes", u64),
+            ("processes", u64),
             ("cgroup_fds", ctypes.POINTER(i32)),
             ("cgroup_count", u64),
             ("seccomp_filter", ctypes.c_void_p),

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace hearth::backend {
 
@@ -35,6 +36,10 @@ class Sandbox {
   // True if the kernel ever killed something in it because of its memory limit.
   virtual bool memory_limit_hit() const = 0;
   virtual Task<SandboxUsage> usage() const = 0;
+
+  // The limits that this machine cannot keep for the sandbox as a whole, of `memory`, `pids` and
+  // `cpu`: each process may have an approximation of its own.
+  virtual std::vector<std::string> degraded() const { return {}; }
 
   // Sets the kernel's limits of memory, CPU and processes; the other limits are not the kernel's.
   // Throws Error if this sandbox cannot be limited.

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <charconv>
+#include <string>
+#include <vector>
 
 namespace hearth::cli {
 namespace {
@@ -103,6 +105,17 @@ void append_text(std::string& out, std::string_view key, std::string_view text) 
   out += '"';
 }
 
+void append_texts(std::string& out, std::string_view key, const std::vector<std::string>& texts) {
+  out += ",\"" + std::string(key) + "\":[";
+  for (const std::string& text : texts) {
+    if (&text != &texts.front()) out += ',';
+    out += '"';
+    append_json_escaped(out, text);
+    out += '"';
+  }
+  out += ']';
+}
+
 }  // namespace
 
 std::string pretty_json(std::string_view json) { return Printer(json).print(); }
@@ -115,6 +128,7 @@ std::string verdict_line(const execution::ExecutionResult& result, std::string_v
   if (result.exit_code) append_number(line, "exit_code", *result.exit_code);
   if (result.signal) append_number(line, "signal", *result.signal);
   if (result.state_lost) line += ",\"state_lost\":true";
+  if (!result.degraded.empty()) append_texts(line, "degraded", result.degraded);
   if (!result.detail.empty()) append_text(line, "detail", result.detail);
   append_number(line, "wall_seconds", result.usage.wall_seconds);
   append_number(line, "cpu_seconds", result.usage.cpu_seconds);

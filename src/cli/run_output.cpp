@@ -1,5 +1,6 @@
 #include "cli/run_output.h"
 
+#include "base/joined.h"
 #include "cli/exit_code.h"
 #include "cli/json_lines.h"
 #include "wire/encode.h"
@@ -135,9 +136,12 @@ std::unique_ptr<RunOutput> human_output(std::ostream& out, std::ostream& errors,
 
 std::string summary_of(const execution::ExecutionResult& result) {
   const wire::Usage& usage = result.usage;
-  return fmt::format(" in {}, {} of CPU, {:.1f} MB", duration(usage.wall_seconds),
+  const std::string degraded = result.degraded.empty()
+                                   ? std::string()
+                                   : fmt::format(" (degraded: {})", joined(result.degraded, ", "));
+  return fmt::format(" in {}, {} of CPU, {:.1f} MB{}", duration(usage.wall_seconds),
                      duration(usage.cpu_seconds),
-                     static_cast<double>(usage.peak_memory_bytes) / (1 << 20));
+                     static_cast<double>(usage.peak_memory_bytes) / (1 << 20), degraded);
 }
 
 int exit_code_of(const execution::ExecutionResult& result) {

@@ -26,8 +26,9 @@ struct ExecutionResult {
   std::vector<wire::Intermediate> intermediates = {};
   std::vector<wire::Display> displays = {};
   std::vector<wire::Log> logs = {};
-  std::uint64_t foreign_events = 0;  // of other turns, dropped
-  std::string detail = {};           // for `lost`: what was seen
+  std::vector<std::string> degraded = {};  // limits that were not kept: `memory`, `pids`, `cpu`
+  std::uint64_t foreign_events = 0;        // of other turns, dropped
+  std::string detail = {};                 // for `lost`: what was seen
 };
 
 }  // namespace hearth::execution

@@ -79,6 +79,8 @@ void fill_in(HearthSandboxSpec& spec, const Request& request) {
   spec.scratch_bytes = request.values.scratch_bytes;
   spec.scratch_inodes = request.values.scratch_inodes;
   spec.file_bytes = request.values.file_bytes;
+  spec.process_memory_bytes = request.values.process_memory_bytes;
+  spec.processes = request.values.processes;
   spec.use_landlock = request.values.use_landlock;
   const std::int32_t* next = request.fds;
   if (request.values.kind == wire::SpawnKind::worker) {

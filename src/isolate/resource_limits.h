@@ -16,5 +16,8 @@ inline constexpr std::uint64_t init_files = 4096;
 bool join_cgroups(const HearthSandboxSpec& spec);
 bool set_limits(const HearthSandboxSpec& spec);
 bool limit_files(std::uint64_t soft, std::uint64_t hard);
+// After the sandbox has its user namespace: RLIMIT_NPROC counts the processes of a user in a user
+// namespace, and what a namespace is created with holds for all of its user outside.
+bool limit_processes(const HearthSandboxSpec& spec);
 
 }  // namespace hearth::isolate

@@ -12,6 +12,8 @@ constexpr HearthSpecField hearth_spec_fields[] = {
     FIELD(scratch_bytes),
     FIELD(scratch_inodes),
     FIELD(file_bytes),
+    FIELD(process_memory_bytes),
+    FIELD(processes),
     FIELD(cgroup_fds),
     FIELD(cgroup_count),
     FIELD(seccomp_filter),

@@ -12,8 +12,10 @@ extern "C" struct HearthSandboxSpec {
   std::uint64_t workspace_inodes;
   std::uint64_t scratch_bytes;  // of /tmp and of /dev/shm, each
   std::uint64_t scratch_inodes;
-  std::uint64_t file_bytes;        // the largest size of a file
-  const std::int32_t* cgroup_fds;  // open for writing: `tasks` or `cgroup.procs`
+  std::uint64_t file_bytes;            // the largest size of a file
+  std::uint64_t process_memory_bytes;  // of each process, beside the zygote's; 0: not limited here
+  std::uint64_t processes;             // 0: not limited here
+  const std::int32_t* cgroup_fds;      // open for writing: `tasks` or `cgroup.procs`
   std::uint64_t cgroup_count;
   const void* seccomp_filter;  // struct sock_filter[]
   std::uint64_t seccomp_length;

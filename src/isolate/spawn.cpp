@@ -65,8 +65,8 @@ bool detach_from_zygote() {
 bool isolate(const HearthSandboxSpec& spec) {
   return detach_from_zygote() && join_cgroups(spec) && enter_network(spec) &&
          close_all_but({spec.stream, spec.control}) && enter_namespaces() && mount_scratch(spec) &&
-         mount_proc() && set_limits(spec) && become_sandbox_user(spec) && drop_capabilities() &&
-         restrict_files(spec) && restrict_system_calls(spec);
+         mount_proc() && set_limits(spec) && become_sandbox_user(spec) && limit_processes(spec) &&
+         drop_capabilities() && restrict_files(spec) && restrict_system_calls(spec);
 }
 
 // The same for a later process, which joins an existing sandbox.
@@ -74,8 +74,8 @@ bool join(const HearthSandboxSpec& spec) {
   const std::int32_t* const ends = spec.worker_fds;
   return detach_from_zygote() && join_cgroups(spec) && join_namespaces(spec) &&
          close_all_but({spec.joined, spec.gate, ends[0], ends[1], ends[2], ends[3]}) &&
-         set_limits(spec) && join_sandbox_user(spec) && drop_capabilities() &&
-         restrict_files(spec) && restrict_system_calls(spec);
+         set_limits(spec) && join_sandbox_user(spec) && limit_processes(spec) &&
+         drop_capabilities() && restrict_files(spec) && restrict_system_calls(spec);
 }
 
 // The host holds a pidfd of this process only. All that it forks is confined in the same way.

@@ -77,18 +77,10 @@ std::string try_user_namespace() {
   return status == 0 ? std::string() : std::strerror(WEXITSTATUS(status));
 }
 
-// Landlock that can rename, and mount_setattr.
-constexpr std::array<int, 2> oldest_kernel = {5, 19};
-
-bool is_old(const std::string& kernel) {
-  std::array<int, 2> version{};
-  std::sscanf(kernel.c_str(), "%d.%d", version.data(), &version[1]);
-  return version < oldest_kernel;
-}
-
 Finding kernel_finding(const MachineFacts& facts) {
   Finding finding{.what = "kernel", .found = facts.kernel};
-  if (is_old(facts.kernel)) {
+  // Landlock that can rename, and mount_setattr.
+  if (is_older(facts.kernel, 5, 19)) {
     finding.state = State::weak;
     finding.consequence = "parts of the isolation may be missing";
     finding.remedy = "use Linux 5.19 or newer";
@@ -269,6 +261,12 @@ Finding identity_finding(const MachineFacts& facts) {
 }
 
 }  // namespace
+
+bool is_older(const std::string& kernel, int major, int minor) {
+  std::array<int, 2> version{};
+  std::sscanf(kernel.c_str(), "%d.%d", version.data(), &version[1]);
+  return version < std::array<int, 2>{major, minor};
+}
 
 std::string container_cgroup_flags(Version version) {
   if (version == Version::v1)

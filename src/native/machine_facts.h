@@ -40,6 +40,9 @@ struct MachineFacts {
 // otherwise.
 MachineFacts gather_machine_facts();
 
+// Of a release like 6.1.0-18-amd64.
+bool is_older(const std::string& kernel, int major, int minor);
+
 using backend::Finding;
 std::vector<Finding> findings_of(const MachineFacts& facts);
 

@@ -24,6 +24,12 @@ enum class Zygotes {
   per_sandbox,  // each sandbox has its own, which costs the start of Python and all its imports
 };
 
+// Of memory, processes and CPU.
+enum class Limits {
+  strict,    // by cgroups, for a sandbox as a whole
+  degraded,  // where there are none: of memory by process, of processes by user namespace, no CPU
+};
+
 struct NativeMachine {
   backend::Programs programs;
   os::UniqueFd seccomp_filter;  // for sandboxes
@@ -31,17 +37,19 @@ struct NativeMachine {
   Zygotes zygotes = Zygotes::shared;
   SandboxUsers users;
   std::shared_ptr<UidPool> free_uids;   // of a claimed range, for the sandboxes of all sources
-  std::unique_ptr<CgroupTree> cgroups;  // empty only with allow_degraded
+  std::unique_ptr<CgroupTree> cgroups;  // empty only with allow_degraded or degraded limits
   bool use_landlock = true;
   bool use_large_pages = true;
   std::chrono::milliseconds ready_limit{};
   std::chrono::milliseconds load_limit{};
   std::map<std::string, std::string> own_namespaces;
+  bool limits_processes = true;       // RLIMIT_NPROC is a sandbox's, not its user's
   std::vector<std::string> degraded;  // what is missing, in words
 };
 
 struct NativeMachineOptions {
   bool allow_degraded = false;
+  Limits limits = Limits::strict;
   // The directory of hearth-init and its companions, for a program that is not beside them;
   // HEARTH_LIBEXEC where the CMake package was found. Empty: see find_programs.
   std::filesystem::path programs{};

@@ -65,6 +65,11 @@ Task<backend::SandboxUsage> NativeSandbox::usage() const {
   co_return parts_.cgroup != nullptr ? parts_.cgroup->usage() : backend::SandboxUsage{};
 }
 
+std::vector<std::string> NativeSandbox::degraded() const {
+  return parts_.cgroup == nullptr ? std::vector<std::string>{"memory", "pids", "cpu"}
+                                  : std::vector<std::string>{};
+}
+
 Task<> NativeSandbox::set_limits(blueprint::ResourceLimits limits) {
   if (parts_.cgroup == nullptr) throw Error("without cgroups a sandbox cannot be limited");
   parts_.cgroup->set_limits(cgroup_limits(limits));

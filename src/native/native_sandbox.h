@@ -31,6 +31,7 @@ class NativeSandbox : public backend::Sandbox {
   Task<> exited() override;
   bool memory_limit_hit() const override;
   Task<backend::SandboxUsage> usage() const override;
+  std::vector<std::string> degraded() const override;
   Task<> set_limits(blueprint::ResourceLimits limits) override;
   Task<> probe() override;
 

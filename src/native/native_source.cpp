@@ -149,6 +149,12 @@ wire::SpawnRequest NativeSource::request_for(uid_t uid) const {
   request.scratch_bytes = layout::temporary_bytes;
   request.scratch_inodes = layout::temporary_bytes / layout::bytes_per_inode;
   request.file_bytes = blueprint::largest_file_bytes(config_);
+  if (!machine_->cgroups) {
+    const blueprint::ResourceLimits& limits = config_.resource_limits;
+    request.process_memory_bytes = static_cast<std::uint64_t>(limits.memory_mb) << 20;
+    if (machine_->limits_processes)
+      request.processes = static_cast<std::uint64_t>(limits.pids_limit + layout::own_processes);
+  }
   request.use_landlock = machine_->use_landlock ? 1 : 0;
   request.use_large_pages = machine_->use_large_pages ? 1 : 0;
   return request;

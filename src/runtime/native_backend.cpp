@@ -117,6 +117,7 @@ std::unique_ptr<backend::Backend> open_native_backend(const BackendContext& cont
   options.builder.build = build_options(context);
   options.machine.programs = context.programs;
   options.machine.allow_degraded = context.settings.native.allow_degraded;
+  options.machine.limits = context.limits;
   if (context.settings.native.zygote == settings::Zygote::per_sandbox)
     options.machine.zygotes = native::Zygotes::per_sandbox;
   options.machine.use_large_pages =

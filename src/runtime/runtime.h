@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/secret.h"
+#include "native/native_machine.h"
 #include "pool/sandbox_pool.h"
 #include "registry/tool_registry.h"
 #include "runtime/backends.h"
@@ -32,6 +33,9 @@ struct RuntimeOptions {
   // The directory of hearth-init and its companions, for a program that is not beside them;
   // HEARTH_LIBEXEC where the CMake package was found.
   std::filesystem::path programs{};
+  // Of native sandboxes: a server refuses to start without cgroups, a person's command says that
+  // their limits are degraded (Sandbox::degraded).
+  native::Limits limits = native::Limits::strict;
   // What has no key in the settings, like the time limits of resets and probes.
   pool::FleetOptions fleet{};
   BackendTable backends = usual_backends();

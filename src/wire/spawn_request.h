@@ -29,6 +29,10 @@ struct SpawnRequest {
   std::uint64_t scratch_bytes;
   std::uint64_t scratch_inodes;
   std::uint64_t file_bytes;
+  // Without cgroups: of private memory for each process beyond what it was forked with, and of
+  // processes. 0: a cgroup limits it.
+  std::uint64_t process_memory_bytes;
+  std::uint64_t processes;
   std::uint32_t use_landlock;
   std::uint32_t has_network;
   std::uint64_t use_large_pages;  // 0: the zygote's memory stays where it is

@@ -433,19 +433,27 @@ class NativeInAContainer(DockerTest):
         code, _, errors = self.output(self.container(command, script="x = bytearray(1 << 28)"))
         self.assertEqual(code, 137, errors)
 
-    def test_without_a_group_the_flag_is_named_and_degraded_sandboxes_start(self):
-        degraded = self.command("docker run", "--allow-degraded")
-        code, _, errors = self.output(
-            self.container(degraded.replace("--allow-degraded", ""), script="print('ok')")
-        )
+    def test_without_a_group_a_script_runs_at_the_first_command_and_limits_are_degraded(self):
+        command = self.command("docker run", "--memory 1g")
+        code, out, errors = self.output(self.container(command, script="print('ok')"))
+        self.assertEqual((code, out), (0, "ok\n"), errors)
+        (summary,) = errors.splitlines()
+        self.assertIn("(degraded: memory, pids, cpu)", summary)
+        script = "x = bytearray(600 << 20)"
+        code, _, errors = self.output(self.container(command, script=script))
+        self.assertEqual(code, 1, errors)
+        self.assertIn("MemoryError", errors)
+
+    def test_without_a_group_a_pool_is_refused_and_the_missing_flag_is_named(self):
+        command = self.command("docker run", "--memory 1g")
+        bench = command.replace("hearth run script.py", "hearth bench --script script.py --turns 1")
+        code, _, errors = self.output(self.container(bench, script="print('ok')"))
         self.assertEqual(code, 3, errors)
         self.assertIn("-v /sys/fs/cgroup", errors)
-        code, out, errors = self.output(self.container(degraded, script="print('ok')"))
-        self.assertEqual((code, out), (0, "ok\n"), errors)
-        self.assertIn("no limits on memory", errors)
+        self.assertIn("--allow-degraded", errors)
 
     def test_each_flag_that_is_missing_is_named(self):
-        degraded = self.command("docker run", "--allow-degraded")
+        degraded = self.command("docker run", "--memory 1g")
         for flag, named in (
             ("--security-opt systempaths=unconfined", "--security-opt systempaths=unconfined"),
             ("--security-opt seccomp=docs/container-seccomp.json", "--security-opt seccomp="),

@@ -46,8 +46,9 @@ native::ZygoteContent plain_environment() {
 NativeSandboxes::NativeSandboxes(blueprint::SandboxConfig config, native::ZygoteContent environment)
     : source_(loop_.get_executor(), native_host(), std::move(config), std::move(environment)) {}
 
-NativeSandboxes::NativeSandboxes(std::shared_ptr<const native::NativeMachine> host)
-    : source_(loop_.get_executor(), std::move(host), {}, plain_environment()) {}
+NativeSandboxes::NativeSandboxes(std::shared_ptr<const native::NativeMachine> host,
+                                 blueprint::SandboxConfig config)
+    : source_(loop_.get_executor(), std::move(host), std::move(config), plain_environment()) {}
 
 NativeSandboxes::~NativeSandboxes() { run_task(loop_, source_.close()); }
 

@@ -28,7 +28,8 @@ class NativeSandboxes {
  public:
   explicit NativeSandboxes(blueprint::SandboxConfig config = {},
                            native::ZygoteContent environment = plain_environment());
-  explicit NativeSandboxes(std::shared_ptr<const native::NativeMachine> host);
+  explicit NativeSandboxes(std::shared_ptr<const native::NativeMachine> host,
+                           blueprint::SandboxConfig config = {});
   ~NativeSandboxes();
 
   asio::io_context& loop() { return loop_; }
