@@ -1,14 +1,23 @@
 #include "base/nearest.h"
 
 #include <algorithm>
+#include <cctype>
 #include <vector>
 
 namespace hearth {
 namespace {
 
-// About every third letter may be wrong; more than that is another word.
+// About every third letter may be wrong; more than that is another word, and so is one with no
+// letter in common.
 std::size_t tolerated_slips(std::string_view wanted) {
-  return std::clamp<std::size_t>(wanted.size() / 3, 1, 4);
+  return wanted.size() < 2 ? 0 : std::clamp<std::size_t>(wanted.size() / 3, 1, 4);
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return lower;
 }
 
 }  // namespace
@@ -33,8 +42,8 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
   return last[to.size()];
 }
 
-std::optional<std::string> nearest(std::string_view wanted,
-                                   std::span<const std::string> candidates) {
+std::optional<std::string> nearest(std::string_view name, std::span<const std::string> candidates) {
+  const std::string wanted = lower_case(name);
   std::optional<std::string> best;
   std::size_t best_distance = tolerated_slips(wanted) + 1;
   for (const std::string& candidate : candidates) {
@@ -42,7 +51,7 @@ std::optional<std::string> nearest(std::string_view wanted,
     const std::size_t longer = std::max(wanted.size(), candidate.size());
     // The distance is at least the difference in length: long strangers cost nothing.
     if (longer - shorter >= best_distance) continue;
-    const std::size_t distance = edit_distance(wanted, candidate);
+    const std::size_t distance = edit_distance(wanted, lower_case(candidate));
     if (distance >= best_distance) continue;
     best_distance = distance;
     best = candidate;

@@ -13,8 +13,8 @@ namespace hearth {
 std::size_t edit_distance(std::string_view from, std::string_view to);
 
 // The candidate with the smallest distance, if that is small enough to be a slip of the hand.
-std::optional<std::string> nearest(std::string_view wanted,
-                                   std::span<const std::string> candidates);
+// Capital letters are not counted as one.
+std::optional<std::string> nearest(std::string_view name, std::span<const std::string> candidates);
 
 // `; did you mean "x"?`, or nothing: for the end of a message.
 std::string suggestion(std::string_view wanted, std::span<const std::string> candidates);

@@ -27,3 +27,11 @@ TEST_CASE("the nearest name is suggested, and a stranger is not") {
   CHECK(suggestion("secret", known) == "; did you mean \"secrets\"?");
   CHECK(suggestion("unlike anything", known).empty());
 }
+
+TEST_CASE("a word of other letters is no slip, and capital letters are none at all") {
+  const std::vector<std::string> known = {"a", "id"};
+  CHECK(nearest("b", known) == std::nullopt);
+  CHECK(nearest("A", known) == "a");
+  CHECK(nearest("is", known) == "id");
+  CHECK(nearest("LEVEL", std::vector<std::string>{"level"}) == "level");
+}

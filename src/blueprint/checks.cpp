@@ -56,8 +56,30 @@ void check_blueprint_name(Problems& problems, const std::string& field, std::str
       std::all_of(name.begin(), name.end(), [&](char letter) {
         return lower_or_digit(letter) || letter == '_' || letter == '.' || letter == '-';
       });
-  if (!matches)
+  if (!matches) {
     problems.push_back({field, "must match [a-z0-9][a-z0-9_.-]{0,62}, is " + in_quotes(name)});
+  } else if (!is_image_path(name)) {
+    problems.push_back({field,
+                        "must end with a letter or digit and have one \".\", one or two \"_\", or "
+                        "\"-\" between others, as images are named after it; is " +
+                            in_quotes(name)});
+  }
+}
+
+bool is_image_path(std::string_view path) {
+  const auto is_plain = [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || is_ascii_digit(letter);
+  };
+  Cursor cursor(path);
+  while (true) {
+    if (cursor.take_while(is_plain).empty()) return false;
+    if (cursor.at_end()) return true;
+    const std::string_view separator =
+        cursor.take_while([&](char letter) { return !is_plain(letter); });
+    const bool is_known = separator == "." || separator == "_" || separator == "__" ||
+                          separator == "/" || separator.find_first_not_of('-') == separator.npos;
+    if (!is_known) return false;
+  }
 }
 
 void check_requirements(Problems& problems, std::string_view field,

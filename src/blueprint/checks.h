@@ -17,8 +17,13 @@ void check_range(Problems& problems, std::string_view field, std::int64_t value,
 void check_ports(Problems& problems, const std::string& field,
                  const std::vector<std::int64_t>& ports);
 
-// `[a-z0-9][a-z0-9_.-]{0,62}`: fits into an image's tag, a host name and a path.
+// `[a-z0-9][a-z0-9_.-]{0,62}`, and no other than an image may have: fits into an image's name, a
+// host name and a path.
 void check_blueprint_name(Problems& problems, const std::string& field, std::string_view name);
+
+// What engines accept as the name of an image without registry and tag: letters and digits with
+// single separators between them.
+bool is_image_path(std::string_view path);
 
 void check_requirements(Problems& problems, std::string_view field,
                         const std::vector<std::string>& requirements);

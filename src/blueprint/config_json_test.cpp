@@ -86,7 +86,8 @@ std::vector<FileResource> arbitrary_resources() {
 }
 
 SandboxConfig arbitrary_config() {
-  return {.name = *word(lower + digits, lower + digits + "_.-", 62),
+  const auto part = word(lower + digits, lower + digits, 20);
+  return {.name = *part + *rc::gen::element<std::string>("-", ".", "_", "__") + *part,
           .python_version = "3." + std::to_string(*inRange(8, 20)),
           .dependencies = *unique_words(lower, lower + digits),
           .preload = {"json"},

@@ -33,7 +33,8 @@ std::string_view kind_of(const json::value& value) {
 }
 
 void Decoder::note_kind(const json::value& value, const Path& path, std::string_view expected) {
-  note(path, "must be " + std::string(expected) + ", is " + std::string(kind_of(value)));
+  std::string advice = advice_.on_kind ? advice_.on_kind(value, path, expected) : std::string();
+  note(path, "must be " + std::string(expected) + ", is " + std::string(kind_of(value)) + advice);
 }
 
 void Decoder::read(const json::value& value, const Path& path, bool& out) {
@@ -77,7 +78,9 @@ void Decoder::note_unknown_keys(const json::object& object, const Path& path,
   for (const auto& member : object) {
     const std::string_view key = member.key();
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    note(path.member(key), "is not a known key" + suggestion(key, known), true);
+    const std::string advice =
+        advice_.on_key ? advice_.on_key(path.member(key), known) : suggestion(key, known);
+    note(path.member(key), "is not a known key" + advice, true);
   }
 }
 

@@ -9,10 +9,12 @@
 
 #include <boost/json/value.hpp>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hearth::blueprint {
@@ -29,8 +31,22 @@ concept DecodesItself =
       decode_value(decoder, value, path, out);
     };
 
+// What the author of a file is told to write instead. Both answers are read after the problem and
+// may be empty.
+struct Advice {
+  std::function<std::string(const Path& key, const std::vector<std::string>& known)> on_key{};
+  std::function<std::string(const boost::json::value& value, const Path& path,
+                            std::string_view expected)>
+      on_kind{};
+};
+
+inline constexpr std::string_view list_of_tables = "a list of tables";
+
 class Decoder {
  public:
+  // Without advice, the nearest known key is suggested.
+  explicit Decoder(Advice advice = {}) : advice_(std::move(advice)) {}
+
   Problems& problems() { return problems_; }
 
   void note(const Path& path, std::string message, bool about_key = false) {
@@ -51,7 +67,7 @@ class Decoder {
   void read(const boost::json::value& value, const Path& path, std::vector<T>& out) {
     out.clear();
     const boost::json::array* array = value.if_array();
-    if (array == nullptr) return note_kind(value, path, "a list");
+    if (array == nullptr) return note_kind(value, path, Described<T> ? list_of_tables : "a list");
     out.reserve(array->size());
     for (std::size_t index = 0; index < array->size(); ++index)
       read((*array)[index], path.element(index), out.emplace_back());
@@ -106,6 +122,7 @@ class Decoder {
   void note_choice(const Path& path, const std::string& text,
                    const std::vector<std::string>& known);
 
+  Advice advice_;
   Problems problems_;
 };
 

@@ -73,12 +73,12 @@ int check_config(const ConfigCheck& check, const settings::Env& env, std::ostrea
                  std::ostream& errors) {
   try {
     const auto file = settings::find_settings_file(check.file, env);
-    const LoadedSettings loaded =
-        settings::load_settings(settings::read_settings_input(file, env, check.overrides));
+    const runtime::BackendTable backends = runtime::usual_backends();
+    const LoadedSettings loaded = runtime::load_configuration(
+        settings::read_settings_input(file, env, check.overrides), backends);
     log::configure(loaded.settings.log.level, loaded.settings.log.format);
     for (const std::string& warning : loaded.warnings) log::warning(warning);
-    const registry::ToolRegistry tools =
-        runtime::register_settings(loaded, runtime::usual_backends());
+    const registry::ToolRegistry tools = runtime::register_settings(loaded, backends);
     out << (check.as_json ? as_json(loaded, tools) : as_toml(loaded, tools));
     return exit_code::ok;
   } catch (const settings::SettingsError& error) {

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -116,6 +117,33 @@ TEST_CASE("config check finds tools that are missing or do not compile") {
                                      ":2:11: error: tool \"greet\" does not compile: invalid "
                                      "syntax\n    2 | def greet(:\n      |           ^\n"));
   CHECK(contains(outcome.errors, file.string() + ":9:8: error: tool[1].file cannot read "));
+}
+
+TEST_CASE("C9: tools that do not compile are reported with everything else, each once") {
+  const Folder folder;
+  const auto broken = folder.write("greet.py", "def greet(:\n");
+  const auto file = folder.write("h.toml", std::string("[log]\nlevle = 1\n") + small_config +
+                                               "[[tool]]\nname = 'gone'\nfile = 'gone.py'\n"
+                                               "blueprints = ['default']\n");
+  const std::string errors = run({.file = file}).errors;
+  CHECK(contains(errors, ":2:1: error: log.levle is not a known key"));
+  CHECK(contains(errors, ":11:8: error: tool[1].file cannot read "));
+  CHECK(contains(errors, broken.string() + ":1:11: error: tool \"greet\" does not compile"));
+  CHECK(contains(errors, "    1 | def greet(:\n"));
+  CHECK(std::count(errors.begin(), errors.end(), '^') == 3);
+}
+
+TEST_CASE("C1: a file without a blueprint means the plain one, and tools may name it") {
+  const Folder folder;
+  folder.write("greet.py", "def greet(): return 'hello'\n");
+  for (const std::string text : {"", "[log]\nlevel = 'info'\n",
+                                 "[[tool]]\nname = 'greet'\nfile = 'greet.py'\n"
+                                 "blueprints = ['default']\n"}) {
+    INFO(text);
+    const Outcome outcome = run({.file = folder.write("h.toml", text)});
+    CHECK(outcome.errors.empty());
+    CHECK(contains(outcome.out, "[[blueprint]]\nname = \"default\"\n"));
+  }
 }
 
 TEST_CASE("config check says when there is nothing to check") {

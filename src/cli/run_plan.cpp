@@ -17,26 +17,20 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view usual_name = "default";
 
-// Without a file, one plain blueprint with a Python that is there.
-settings::LoadedSettings built_in(const RunOptions& options, const settings::Env& env) {
-  settings::LoadedSettings loaded = settings::load_settings({.file = "built-in.toml", .env = env});
-  const std::string& backend =
-      options.backend.empty() ? loaded.settings.pool.backend : options.backend;
-  loaded.settings.blueprints = {runtime::plain_blueprint(backend)};
-  return loaded;
-}
-
 settings::LoadedSettings load(const RunOptions& options, const settings::Env& env) {
   std::optional<fs::path> named;
   if (options.config) named = *options.config;
-  settings::SettingsFile file;
+  std::vector<settings::CommandLineSetting> overrides;
+  if (!options.backend.empty()) overrides.push_back({"pool.backend", options.backend});
+  settings::SettingsInput input{.file = "built-in.toml", .env = env, .command_line = overrides};
+  std::optional<settings::SettingsFile> file;
   try {
     file = settings::find_settings_file(named, env);
   } catch (const Error&) {
     if (named) throw;
-    return built_in(options, env);
   }
-  return settings::load_settings(settings::read_settings_input(file, env, {}));
+  if (file) input = settings::read_settings_input(*file, env, std::move(overrides));
+  return runtime::load_configuration(std::move(input), runtime::usual_backends());
 }
 
 std::string choose_blueprint(const settings::Settings& settings, const std::string& wanted) {
@@ -116,7 +110,6 @@ std::optional<blueprint::FileResource> parse_mount(const std::string& text) {
 
 RunPlan make_run_plan(const RunOptions& options, const settings::Env& env) {
   settings::LoadedSettings loaded = load(options, env);
-  if (!options.backend.empty()) loaded.settings.pool.backend = options.backend;
   if (options.allow_degraded) loaded.settings.native.allow_degraded = true;
   RunPlan plan;
   if (!options.any_blueprint) plan.blueprint = choose_blueprint(loaded.settings, options.blueprint);

@@ -7,6 +7,12 @@
 
 namespace hearth::runtime {
 
+// A configuration as it is meant: without a blueprint of its own it has the plain one.
+// SettingsError with every problem; when there are any, tools that are missing or do not compile
+// are among them.
+settings::LoadedSettings load_configuration(settings::SettingsInput input,
+                                            const BackendTable& backends);
+
 // Reads and compiles the tools. OsError, ConfigError, ToolError.
 registry::ToolRegistry register_settings(const settings::Settings& settings);
 

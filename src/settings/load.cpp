@@ -2,6 +2,7 @@
 
 #include "blueprint/decode.h"
 #include "os/trusted_path.h"
+#include "settings/advice.h"
 #include "settings/found_configuration.h"
 #include "settings/settings_fields.h"
 
@@ -57,17 +58,22 @@ Excerpt excerpt_for(const Diagnostic& diagnostic, const LoadedSettings& loaded) 
     diagnostics.push_back(located(problem, loaded));
     if (is_confidential(problem)) hidden_lines.insert(diagnostics.back().line);
   }
-  std::sort(diagnostics.begin(), diagnostics.end(), [](const auto& left, const auto& right) {
-    return std::tie(left.line, left.column, left.key, left.message) <
-           std::tie(right.line, right.column, right.key, right.message);
-  });
+  const auto place = [&](const Diagnostic& diagnostic) {
+    // Other files, those of tools, come after this one.
+    const bool is_elsewhere = diagnostic.line > 0 && diagnostic.file != loaded.file;
+    const std::string_view other_file = is_elsewhere ? diagnostic.file : std::string_view();
+    return std::tuple(other_file, diagnostic.line, diagnostic.column,
+                      std::string_view(diagnostic.key), std::string_view(diagnostic.message));
+  };
+  std::sort(diagnostics.begin(), diagnostics.end(),
+            [&](const auto& left, const auto& right) { return place(left) < place(right); });
   // Excerpts come last: thousands of problems may stand on one long line.
   const std::size_t shown = std::min(diagnostics.size(), most_diagnostics);
   const std::size_t left_out = diagnostics.size() - shown;
   diagnostics.resize(shown);
   for (Diagnostic& diagnostic : diagnostics) {
     // Another problem on the same line must not show what a confidential one hides.
-    if (!hidden_lines.contains(diagnostic.line))
+    if (diagnostic.file == loaded.file && !hidden_lines.contains(diagnostic.line))
       diagnostic.excerpt = excerpt_for(diagnostic, loaded);
   }
   throw SettingsError(std::move(diagnostics), left_out);
@@ -103,25 +109,31 @@ LoadedSettings load_settings(SettingsInput input) {
   loaded.file = input.file.string();
   loaded.document = std::make_shared<const TomlDocument>(std::move(input.text), loaded.file);
 
-  blueprint::Decoder decoder;
+  blueprint::Decoder decoder(advice_for_toml());
   boost::json::value tree = loaded.document->to_tree(decoder.problems());
   OverrideResult overrides = apply_overrides(tree.as_object(), input.env, input.command_line);
   loaded.origins = std::move(overrides.origins);
   loaded.warnings = std::move(overrides.warnings);
 
   decoder.read(tree, blueprint::Path{}, loaded.settings);
+  if (loaded.settings.blueprints.empty() && input.plain_blueprint)
+    loaded.settings.blueprints = {input.plain_blueprint(loaded.settings)};
   Problems problems = std::move(decoder.problems());
   append_new(problems, problems_of(loaded.settings));
+  const fs::path folder = fs::absolute(input.file).parent_path();
+  resolve_paths(loaded.settings, folder);
   std::vector<Diagnostic> diagnostics;
   for (Problem& problem : overrides.problems)
     diagnostics.push_back({.file = problem.field, .message = problem.message});
-  if (!problems.empty() || !diagnostics.empty())
+  if (!problems.empty() || !diagnostics.empty()) {
+    // A tool of a file that was only found may be any file: it is not read before that is judged.
+    if (input.was_named && input.further_problems)
+      for (Diagnostic& further : input.further_problems(loaded))
+        diagnostics.push_back(std::move(further));
     throw_sorted(std::move(diagnostics), problems, loaded);
-
+  }
   for (blueprint::SandboxConfig& config : loaded.settings.blueprints)
     config = blueprint::validated(std::move(config));
-  const fs::path folder = fs::absolute(input.file).parent_path();
-  resolve_paths(loaded.settings, folder);
   if (!input.was_named)
     problems = without_overridden(problems_of_found_configuration(loaded.settings, folder),
                                   loaded.origins);

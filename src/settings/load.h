@@ -8,6 +8,7 @@
 #include "settings/toml_document.h"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,12 +16,19 @@
 
 namespace hearth::settings {
 
+struct LoadedSettings;
+
 struct SettingsInput {
   std::filesystem::path file{};  // relative paths in the text are relative to its folder
   std::string text{};
   Env env{};
   std::vector<CommandLineSetting> command_line{};
   bool was_named = true;  // false: found in the current directory, see found_configuration.h
+  // The one blueprint of a file that declares none; without: it has none.
+  std::function<blueprint::SandboxConfig(const Settings&)> plain_blueprint{};
+  // What is wrong outside of the text, like a tool that does not compile: asked only when the text
+  // has problems, to report them together.
+  std::function<std::vector<Diagnostic>(const LoadedSettings&)> further_problems{};
 };
 
 struct LoadedSettings {

@@ -124,10 +124,12 @@ TEST_CASE("an unknown key is an error at its place, with the nearest known one")
 
 TEST_CASE("a value of the wrong type is an error at its place") {
   CHECK(complaints("[pool]\nbackend = 8080\n") ==
-        Lines{"h.toml:2:11: error: pool.backend must be a string, is an integer"});
+        Lines{"h.toml:2:11: error: pool.backend must be a string, is an integer; write it in "
+              "quotes"});
   CHECK(complaints("log = 3\n") == Lines{"h.toml:1:7: error: log must be a table, is an integer"});
   CHECK(complaints("[blueprint]\nname = 'a'\n") ==
-        Lines{"h.toml:1:1: error: blueprint must be a list, is a table"});
+        Lines{"h.toml:1:1: error: blueprint must be a list of tables, is a table; write "
+              "[[blueprint]], with two brackets"});
   CHECK(complaints("[[blueprint]]\nname = 1979-05-27\n")
             .front()
             .find("h.toml:2:8: error: blueprint[0].name is a date or a time, which no key takes") ==
@@ -205,7 +207,8 @@ TEST_CASE("switches and lists can be overridden too") {
         Lines{"--set builder.find_links: error: builder.find_links[1] is empty"});
   CHECK(
       complaints("", {{"HEARTH_BUILDER_NO_INDEX", "yes"}}) ==
-      Lines{"HEARTH_BUILDER_NO_INDEX: error: builder.no_index must be true or false, is a string"});
+      Lines{"HEARTH_BUILDER_NO_INDEX: error: builder.no_index must be true or false, is a string; "
+            "write true"});
 }
 
 TEST_CASE("what was overridden is known with its origin") {

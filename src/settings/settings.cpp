@@ -1,5 +1,6 @@
 #include "settings/settings.h"
 
+#include "base/joined.h"
 #include "blueprint/checks.h"
 #include "blueprint/python_names.h"
 #include "blueprint/requirement.h"
@@ -59,11 +60,10 @@ void check_builder(Problems& problems, const BuilderSettings& builder) {
   check_range(problems, "builder.build_memory_mb", builder.build_memory_mb, 64, 1'048'576);
 }
 
-// What the engine would refuse at the first build, in words that name no configuration.
-bool is_image_prefix(std::string_view prefix) {
-  return !prefix.empty() && prefix.size() <= 60 &&
-         prefix.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_./") == prefix.npos &&
-         prefix.front() >= '0' && prefix.front() != '_';
+// What the engine would refuse at the first build, in words that name no configuration. The name of
+// a blueprint follows, which begins with a letter or digit.
+bool is_image_prefix(const std::string& prefix) {
+  return !prefix.empty() && prefix.size() <= 60 && blueprint::is_image_path(prefix + 'x');
 }
 
 void check_docker(Problems& problems, const Settings& settings) {
@@ -81,8 +81,8 @@ void check_docker(Problems& problems, const Settings& settings) {
                                                  in_quotes(docker.base_image)});
   if (!is_image_prefix(docker.image_prefix))
     problems.push_back({"docker.image_prefix",
-                        "must begin with a letter or digit and hold only a-z, 0-9, -, _, . and /, "
-                        "is " +
+                        "must begin with a letter or digit, hold only a-z, 0-9, -, _, . and /, and "
+                        "not two of the last three together; is " +
                             in_quotes(docker.image_prefix)});
   for (const auto& [ours, theirs] : settings.host_path_map) {
     const std::string field = member_of("host_path_map", ours);
@@ -168,6 +168,13 @@ void check_blueprints(Problems& problems, const Settings& settings,
   }
 }
 
+// The one that was meant, or all if they are few.
+std::string known_instead(const std::string& name, const std::vector<std::string>& known) {
+  std::string meant = suggestion(name, known);
+  if (!meant.empty() || known.empty() || known.size() > 5) return meant;
+  return (known.size() == 1 ? "; there is " : "; there are ") + joined(known, ", ", in_quotes);
+}
+
 void check_tools(Problems& problems, const Settings& settings,
                  const std::unordered_map<std::string, std::size_t>& blueprints) {
   std::unordered_map<std::string, std::size_t> names;
@@ -187,7 +194,7 @@ void check_tools(Problems& problems, const Settings& settings,
       if (blueprints.contains(name)) continue;
       problems.push_back(
           {element_of(field + ".blueprints", at),
-           "names the unknown blueprint " + in_quotes(name) + suggestion(name, known)});
+           "names the unknown blueprint " + in_quotes(name) + known_instead(name, known)});
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include "blueprint/decode.h"
 #include "settings/field_path.h"
+#include "settings/syntax_error.h"
 #include "settings/toml_guard.h"
 #include "settings/toml_library.h"
 
@@ -56,11 +57,12 @@ toml::table parse(const SourceText& source, const std::string& file_name) {
                           .excerpt = source.excerpt(line, 1)}});
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
+    SyntaxError found = explained(source, {at.line, at.column, std::string(error.description())});
     throw SettingsError({{.file = file_name,
-                          .line = at.line,
-                          .column = at.column,
-                          .message = std::string(error.description()),
-                          .excerpt = source.excerpt(at.line, at.column)}});
+                          .line = found.line,
+                          .column = found.column,
+                          .message = std::move(found.message),
+                          .excerpt = source.excerpt(found.line, found.column)}});
   }
 }
 
