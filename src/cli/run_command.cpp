@@ -9,6 +9,7 @@
 #include "cli/statement_reader.h"
 #include "cli/terminal.h"
 #include "os/descriptor_limit.h"
+#include "runtime/delegated_scope.h"
 #include "runtime/state_directory.h"
 
 #include <CLI/CLI.hpp>
@@ -38,6 +39,10 @@ constexpr const char* run_details =
 sandbox is the blueprint `default` of the configuration (--config, $HEARTH_CONFIG, ./hearth.toml,
 /etc/hearth/hearth.toml), or a plain one when there is no configuration. A ./hearth.toml that was
 not named may not reach outside of its directory, nor pass variables of the environment on.
+
+Limits need cgroups. An ordinary user gets them from the systemd of its session, by a scope in which
+hearth starts itself again (not if $HEARTH_SCOPE is off). Without them, memory is limited for each
+process and CPU is not; the summary and the verdict then say "degraded".
 
 Exit code: 0 ok, 1 the script failed, 2 bad usage or configuration, 3 sandboxes cannot be made on
 this machine (`hearth doctor` says why), 124 time-out, 130 interrupted, 137 killed for its memory,
@@ -164,7 +169,9 @@ int run(const RunOptions& options, const settings::Env& env) {
 }
 
 int run_or_complain(const RunOptions& options) try {
-  return run(options, settings::current_env());
+  const settings::Env env = settings::current_env();
+  if (options.backend.empty() || options.backend == "native") runtime::enter_delegated_scope(env);
+  return run(options, env);
 } catch (...) {
   return complain_about_current_exception();
 }
