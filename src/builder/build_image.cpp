@@ -110,7 +110,7 @@ class ImageBuild {
     } catch (const docker::EngineTimeout&) {
       log_.finish_line();
       fail("it took more than " + std::to_string(options_.build_timeout.count() / 1000) +
-           " seconds");
+           " seconds (build_timeout_sec in [builder] of hearth.toml)");
     } catch (const docker::EngineError& error) {
       fail(error.what());
     }

@@ -141,7 +141,8 @@ class BuildSteps {
     if (result.stopped) throw BuildStopped();
     if (result.timed_out) {
       const auto limit = std::chrono::duration<double>(options_.build_timeout).count();
-      fail("it took longer than " + blueprint::print_number(limit) + " seconds");
+      fail("it took longer than " + blueprint::print_number(limit) +
+           " seconds (build_timeout_sec in [builder] of hearth.toml)");
     }
     if (programs().memory_limit_hit())
       fail("it needed more than " + std::to_string(options_.limits.memory_mb) +

@@ -204,7 +204,8 @@ TEST_CASE("a build that takes too long is killed, and the error has its log") {
   fixture.options.build.build_timeout = 3000ms;
   const BuildError error = fixture.failure();
   CHECK(std::string(error.what()) ==
-        "build the environment of blueprint \"box\": it took longer than 3 seconds");
+        "build the environment of blueprint \"box\": it took longer than 3 seconds "
+        "(build_timeout_sec in [builder] of hearth.toml)");
   CHECK(fixture.left_over().empty());
 }
 

@@ -1,5 +1,6 @@
 #include "cli/config_command.h"
 
+#include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
 #include "runtime/register_settings.h"
@@ -91,11 +92,7 @@ int check_config(const ConfigCheck& check, const settings::Env& env, std::ostrea
 
 void add_config_command(CLI::App& app, int& result) {
   CLI::App* config = app.add_subcommand("config", "Look at a configuration");
-  config->callback([config, &result] {
-    if (!config->get_subcommands().empty()) return;
-    std::cerr << config->help();
-    result = exit_code::invalid_input;
-  });
+  require_command(*config, result);
   CLI::App* command = config->add_subcommand(
       "check", "Check a configuration and print it with every default filled in");
   command->footer(check_details);

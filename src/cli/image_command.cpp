@@ -1,6 +1,7 @@
 #include "cli/image_command.h"
 
 #include "base/log.h"
+#include "cli/command_line.h"
 #include "cli/complaint.h"
 #include "cli/exit_code.h"
 #include "cli/shared_options.h"
@@ -148,7 +149,7 @@ void add_image_command(CLI::App& app, int& result) {
   CLI::App* command =
       app.add_subcommand("image", "List, build and remove what blueprints are built into");
   command->footer(image_details);
-  command->require_subcommand(1);
+  require_command(*command, result);
   const auto options = std::make_shared<ImageOptions>();
   const auto add = [&](const char* name, const char* what) {
     CLI::App* one = command->add_subcommand(name, what);

@@ -134,11 +134,20 @@ Task<> Fleet::wait_in_line(Waiter& waiter) {
 
 std::exception_ptr Fleet::expired(const Waiter& waiter) const {
   const double seconds = std::chrono::duration<double>(waiter.binding.patience).count();
-  std::string why = "all " + std::to_string(capacity()) + " are in use";
-  if (all_.size() < capacity()) why = "none was ready";
-  if (first_waits_for_memory_) why = "the memory that may be promised is in use";
+  std::string why = fmt::format("all {} are in use (pool_size = {}, pool.max_overflow = {})",
+                                capacity(), pool_size(), options_.max_overflow);
+  if (all_.size() < capacity())
+    why = fmt::format("{} of {} are there and none was ready", all_.size(), capacity());
+  if (first_waits_for_memory_)
+    why = fmt::format(
+        "memory_mb = {} does not fit beside the {} MB that are promised of the {} MB for all "
+        "sandboxes (pool.memory_budget_mb)",
+        config_.resource_limits.memory_mb, budget_->taken_bytes() >> 20,
+        budget_->total_bytes() >> 20);
   return std::make_exception_ptr(CapacityReached(
-      fmt::format("no sandbox of \"{}\" within {} s: {}", config_.name, seconds, why)));
+      fmt::format("no sandbox of \"{}\" within {} s (pool.checkout_timeout_ms, unless the caller "
+                  "asked for another): {}",
+                  config_.name, seconds, why)));
 }
 
 void Fleet::rebalance() {

@@ -96,8 +96,9 @@ void SandboxPool::reserve_memory_for(const std::vector<std::string>& names) {
     if (fits && budget_->total_bytes() - budget_->taken_bytes() >= largest) continue;
     problems.push_back(
         {blueprint::member_of("blueprint", name) + ".pool_size",
-         fmt::format("is {}: idle ones of {} MB each would leave less than the {} MB "
-                     "that one may use of the {} MB for all",
+         fmt::format("is {}: idle ones of {} MB each (pool.idle_memory_mb) would leave less than "
+                     "the {} MB that one may use (memory_mb) of the {} MB for all "
+                     "(pool.memory_budget_mb)",
                      idle, megabytes(options_.idle_memory_bytes), megabytes(largest),
                      megabytes(budget_->total_bytes()))});
   }

@@ -8,6 +8,16 @@ using namespace hearth;
 using namespace hearth::pool;
 using namespace std::chrono_literals;
 
+namespace {
+
+std::string message_of(const std::exception_ptr& failure) try {
+  std::rethrow_exception(failure);
+} catch (const std::exception& error) {
+  return error.what();
+}
+
+}  // namespace
+
 TEST_CASE("P2: startup makes as many as the blueprint wants, P4: and the overflow stays free") {
   PoolFixture fixture(3);
   fixture.startup();
@@ -394,8 +404,29 @@ TEST_CASE("a caller that waits too long is told what there is none of") {
   CHECK_FALSE(waiting->done);
   fixture.advance(1s);
   CHECK(waiting->failed_with<CapacityReached>());
+  CHECK(message_of(waiting->failure) ==
+        "no sandbox of \"default\" within 5 s (pool.checkout_timeout_ms, unless the caller asked "
+        "for another): all 1 are in use (pool_size = 0, pool.max_overflow = 1)");
   CHECK(fixture.stats().waiting == 0);
   CHECK(fixture.stats().refused == 1);
+}
+
+TEST_CASE("a caller that waits too long for memory is told of how much, and of its key") {
+  PoolOptions options = small_options();
+  options.memory_budget_bytes = std::uint64_t{400} << 20;
+  options.fleet.max_overflow = 2;
+  PoolFixture fixture(0, std::move(options));
+  fixture.startup();
+  const Lease one = fixture.checkout();
+  CheckoutOptions other = owned_by("others");
+  other.patience = 5s;
+  const auto waiting = fixture.begin_checkout(other);
+  fixture.advance(5s);
+  REQUIRE(waiting->failed_with<CapacityReached>());
+  CHECK(message_of(waiting->failure) ==
+        "no sandbox of \"default\" within 5 s (pool.checkout_timeout_ms, unless the caller asked "
+        "for another): memory_mb = 256 does not fit beside the 256 MB that are promised of the 400 "
+        "MB for all sandboxes (pool.memory_budget_mb)");
 }
 
 TEST_CASE("a caller that stops waiting is in no other's way, and its sandbox goes to the next") {

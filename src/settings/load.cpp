@@ -150,7 +150,7 @@ SettingsFile find_settings_file(const std::optional<fs::path>& named, const Env&
   if (fs::exists("/etc/hearth/hearth.toml", ignored)) return {"/etc/hearth/hearth.toml"};
   throw Error(
       "no configuration: name a file, set HEARTH_CONFIG, or write ./hearth.toml or "
-      "/etc/hearth/hearth.toml (hearth.example.toml is one to start with)");
+      "/etc/hearth/hearth.toml (`hearth init` writes one to start with)");
 }
 
 SettingsInput read_settings_input(const SettingsFile& file, Env env,

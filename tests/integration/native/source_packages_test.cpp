@@ -196,7 +196,8 @@ TEST_CASE("a build that never ends is ended by its time limit") {
   SourceFixture fixture("import time; time.sleep(1000)");
   fixture.options.build.build_timeout = 5s;
   CHECK(std::string(fixture.failure().what()) ==
-        "build the environment of blueprint \"box\": it took longer than 5 seconds");
+        "build the environment of blueprint \"box\": it took longer than 5 seconds "
+        "(build_timeout_sec in [builder] of hearth.toml)");
   CHECK(fixture.left_over().empty());
 }
 

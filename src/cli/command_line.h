@@ -1,0 +1,27 @@
+// cli/command_line.h: what is common to all commands: shorthands for them, and what is said of a
+// command or option that does not exist.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's
+class App;
+}
+
+namespace hearth::cli {
+
+using Arguments = std::vector<std::string>;
+
+// `x.py` becomes `run x.py`, `help run` becomes `run --help`. Without the program's own name.
+Arguments without_shorthands(Arguments arguments, const CLI::App& app);
+
+// After `app` met arguments that it does not expect: what the first of them may have been meant to
+// be, like `no command "rn"; did you mean "run"?`.
+std::string unexpected_argument(const CLI::App& app, const Arguments& arguments);
+
+// For a command that is followed by another one: alone it prints its help and is bad usage. Not
+// CLI11's require_subcommand(): that hides what a mistyped command was.
+void require_command(CLI::App& command, int& result);
+
+}  // namespace hearth::cli

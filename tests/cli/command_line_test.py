@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""What `hearth` says when it is called wrongly, its shorthands, and its first configuration.
+
+Argument: the hearth program.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HEARTH = os.path.abspath(sys.argv.pop(1))
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.place = place.name
+
+    def hearth(self, *arguments, **options):
+        return subprocess.run(
+            [HEARTH, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=self.place,
+            **options,
+        )
+
+    def write(self, name, text):
+        path = os.path.join(self.place, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def test_what_was_mistyped_is_named_with_what_was_meant(self):
+        rows = [
+            (["rn", "x"], 'hearth: no command "rn"; did you mean run?'),
+            (["confg", "check"], 'hearth: no command "confg"; did you mean config?'),
+            (["config", "chekc"], 'hearth config: no command "chekc"; did you mean check?'),
+            (["image", "lst"], 'hearth image: no command "lst"; did you mean list?'),
+            (
+                ["image", "list", "--jsn"],
+                "hearth image list: no option --jsn; did you mean --json?",
+            ),
+            (
+                ["run", "--timout", "5", "x.py"],
+                "hearth run: no option --timout; did you mean --timeout?",
+            ),
+            (["bench", "--turs=4"], "hearth bench: no option --turs; did you mean --turns?"),
+            (["--verison"], "hearth: no option --verison; did you mean --version?"),
+            (["doctor", "x"], 'hearth doctor: no argument is expected here: "x"'),
+            (["quite-different"], 'hearth: no command "quite-different" ('),
+            (["help", "rn"], 'hearth: no command "rn"; did you mean run?'),
+        ]
+        for arguments, said in rows:
+            with self.subTest(arguments):
+                done = self.hearth(*arguments)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(done.stdout, "")
+                self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_help_explains_a_command(self):
+        for arguments, usage in [
+            (["help"], "Usage: hearth [OPTIONS]"),
+            (["help", "config"], "Usage: hearth config [OPTIONS]"),
+            (["help", "config", "check"], "Usage: hearth config check [OPTIONS]"),
+        ]:
+            with self.subTest(arguments):
+                done = self.hearth(*arguments)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(usage, done.stdout)
+
+    def test_a_command_of_commands_alone_prints_its_usage(self):
+        for command in ("config", "image"):
+            with self.subTest(command):
+                done = self.hearth(command)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(f"Usage: hearth {command} [OPTIONS] [SUBCOMMAND]", done.stderr)
+
+    def test_a_script_alone_is_run(self):
+        self.write("a.py", "print('from a file')")
+        self.write("no_suffix", "print('from another')")
+        self.assertEqual(self.hearth("a.py").stdout, "from a file\n")
+        self.assertEqual(self.hearth("no_suffix", "--quiet").stdout, "from another\n")
+        self.assertEqual(self.hearth("-", input="print('typed')").stdout, "typed\n")
+        missing = self.hearth("missing.py")
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn("read missing.py: No such file", missing.stderr)
+
+    def test_init_writes_a_configuration_that_runs_at_once(self):
+        done = self.hearth("init")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        check = self.hearth("config", "check")
+        self.assertEqual((check.returncode, check.stderr), (0, ""))
+        ran = self.hearth("run", input='print(count_words("to be or not to be").data)')
+        self.assertEqual(ran.stdout, "{'words': 6, 'distinct': 4}\n", ran.stderr)
+        with open(os.path.join(self.place, "hearth.toml"), encoding="utf-8") as file:
+            self.assertLessEqual(len(file.readlines()), 16)
+
+    def test_init_makes_the_directory_with_a_mode_that_is_trusted(self):
+        done = self.hearth("init", "new/project", umask=0)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("cd new/project\n", done.stdout)
+        for name in ("new", "new/project", "new/project/tools"):
+            self.assertEqual(os.stat(os.path.join(self.place, name)).st_mode & 0o777, 0o755)
+        check = self.hearth("config", "check", "new/project/hearth.toml")
+        self.assertEqual(check.returncode, 0, check.stderr)
+
+    def test_init_replaces_nothing(self):
+        for name in ("hearth.toml", "tools/example.py"):
+            with self.subTest(name), tempfile.TemporaryDirectory(dir=self.place) as place:
+                path = self.write(os.path.join(place, name), "mine")
+                done = self.hearth("init", place)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(f"{path} is there already; nothing was written", done.stderr)
+                with open(path, encoding="utf-8") as file:
+                    self.assertEqual(file.read(), "mine")
+                files = [file for _, _, found in os.walk(place) for file in found]
+                self.assertEqual(files, [os.path.basename(name)])
+
+
+if __name__ == "__main__":
+    unittest.main()
