@@ -2,8 +2,11 @@
 
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
+#include "cli/shared_options.h"
 #include "cli/terminal.h"
 #include "runtime/register_settings.h"
+#include "runtime/settings_warnings.h"
+#include "runtime/state_directory.h"
 #include "settings/load.h"
 #include "settings/print_toml.h"
 
@@ -28,6 +31,9 @@ constexpr const char* check_details =
 the command line (--set) wins over one in the environment (HEARTH_LOG_LEVEL), that over the
 file, that over the default. Tools are compiled, not run; secrets are not read. A ./hearth.toml that
 was not named may not reach outside of its directory, nor pass variables of the environment on.
+
+What is valid but will fail on this machine (paths, versions of Python, preloaded modules, secrets
+without a value) is a warning on stderr.
 
 Exit code: 0 valid, 2 not valid (every problem on stderr, with file, line and column).)";
 
@@ -61,13 +67,6 @@ std::string as_json(const LoadedSettings& loaded, const registry::ToolRegistry& 
          '\n';
 }
 
-settings::CommandLineSetting parse_setting(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw CLI::ValidationError("--set", "expects section.key=value, got " + text);
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
 }  // namespace
 
 int check_config(const ConfigCheck& check, const settings::Env& env, std::ostream& out,
@@ -75,11 +74,14 @@ int check_config(const ConfigCheck& check, const settings::Env& env, std::ostrea
   try {
     const auto file = settings::find_settings_file(check.file, env);
     const runtime::BackendTable backends = runtime::usual_backends();
-    const LoadedSettings loaded = runtime::load_configuration(
+    LoadedSettings loaded = runtime::load_configuration(
         settings::read_settings_input(file, env, check.overrides), backends);
     log::configure(loaded.settings.log.level, loaded.settings.log.format);
     for (const std::string& warning : loaded.warnings) log::warning(warning);
     const registry::ToolRegistry tools = runtime::register_settings(loaded, backends);
+    for (const settings::Diagnostic& warning : runtime::warnings_of(loaded, env))
+      errors << settings::render(warning, check.with_colours) << '\n';
+    loaded.settings.state.dir = runtime::state_directory(loaded.settings, env);
     out << (check.as_json ? as_json(loaded, tools) : as_toml(loaded, tools));
     return exit_code::ok;
   } catch (const settings::SettingsError& error) {
@@ -98,26 +100,20 @@ void add_config_command(CLI::App& app, int& result) {
   command->footer(check_details);
   struct Arguments {
     std::string file;
-    std::vector<std::string> overrides;
+    std::vector<settings::CommandLineSetting> overrides;
     bool as_json = false;
   };
   const auto arguments = std::make_shared<Arguments>();
   auto* named = command->add_option("-c,--config,FILE", arguments->file, "The file to check");
   named->type_name("");
-  command
-      ->add_option("--set", arguments->overrides,
-                   "Override one key of [log], [state], [pool], [builder], [native] or "
-                   "[docker]; may be given several times")
-      ->type_name("section.key=value")
-      ->allow_extra_args(false);
+  add_set_option(*command, arguments->overrides);
   command->add_flag("--json", arguments->as_json, "Print JSON instead of TOML");
   command->callback([arguments, &result] {
     const settings::Env env = settings::current_env();
     ConfigCheck check{.as_json = arguments->as_json,
                       .with_colours = wants_colours(STDERR_FILENO, env)};
     if (!arguments->file.empty()) check.file = arguments->file;
-    for (const std::string& text : arguments->overrides)
-      check.overrides.push_back(parse_setting(text));
+    check.overrides = arguments->overrides;
     result = check_config(check, env, std::cout, std::cerr);
   });
 }

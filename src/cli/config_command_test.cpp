@@ -3,6 +3,7 @@
 #include "blueprint/json_text.h"
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
+#include "runtime/backends.h"
 #include "tests/support/temporary_directory.h"
 
 #include <doctest/doctest.h>
@@ -144,6 +145,67 @@ TEST_CASE("C1: a file without a blueprint means the plain one, and tools may nam
     CHECK(outcome.errors.empty());
     CHECK(contains(outcome.out, "[[blueprint]]\nname = \"default\"\n"));
   }
+}
+
+TEST_CASE("config check warns of what will fail on this machine, each at its place") {
+  const Folder folder;
+  const std::string here = folder.write("data.csv", "1\n").string();
+  const std::string sandbox = "[[blueprint]]\nname = 'a'\n";
+  struct Row {
+    std::string text;
+    std::string warning;
+  };
+  const std::vector<Row> rows = {
+      {sandbox + "[[blueprint.resources]]\nhost_path = '/no/such'\ncontainer_path = '/data'\n",
+       ":4:13: warning: blueprint[0].resources[0].host_path does not exist here\n"},
+      {sandbox + "python_version = '3.99'\n",
+       ":3:18: warning: blueprint[0].python_version cannot be used: there is no Python 3.99 on "},
+      {"[builder]\nfind_links = ['nowhere']\n",
+       ":2:15: warning: builder.find_links[0] is no directory: \""},
+      {sandbox + "[blueprint.network_policy]\nallowed_hosts = ['example.org']\n",
+       ":4:17: warning: blueprint[0].network_policy.allowed_hosts has no effect yet"},
+      {sandbox + "secrets = ['KEY']\n",
+       ":3:12: warning: blueprint[0].secrets[0] is to come from the environment variable KEY, "},
+      {sandbox + "secrets = ['KEY']\n[secrets]\nKEY = { env = 'OTHER' }\n",
+       ":5:15: warning: secrets.KEY.env is to come from the environment variable OTHER, "},
+      {sandbox + "secrets = ['KEY']\n[secrets]\nKEY = { file = '/no/such' }\n",
+       ":5:16: warning: secrets.KEY.file does not exist here"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.text);
+    const Outcome outcome = run({.file = folder.write("h.toml", row.text)});
+    INFO(outcome.errors);
+    CHECK(outcome.exit_code == exit_code::ok);
+    CHECK(contains(outcome.errors, row.warning));
+    CHECK_FALSE(contains(outcome.errors, " error: "));
+  }
+  const std::string good = sandbox + "secrets = ['KEY']\n[[blueprint.resources]]\nhost_path = '" +
+                           here + "'\ncontainer_path = '/data'\n";
+  fs::permissions(here, fs::perms(0644));
+  const fs::path file = folder.write("h.toml", good);
+  CHECK_FALSE(contains(run({.file = file}, {{"KEY", "x"}}).errors, "host_path"));
+  CHECK_FALSE(contains(run({.file = file}, {{"KEY", "x"}}).errors, "KEY"));
+}
+
+TEST_CASE("config check warns of a preloaded module that no package can bring") {
+  const Folder folder;
+  const std::string plain = runtime::plain_blueprint().python_version;
+  const std::string head = "[[blueprint]]\nname = 'a'\npython_version = '" + plain + "'\n";
+  const auto errors_of = [&](const std::string& lines) {
+    return run({.file = folder.write("h.toml", head + lines)}).errors;
+  };
+  CHECK(contains(errors_of("preload = ['json', 'no_such.part']\n"),
+                 ":4:20: warning: blueprint[0].preload[1] is not installed for "));
+  CHECK(errors_of("preload = ['json', 'email.mime', 'sys']\n").empty());
+  CHECK(errors_of("preload = ['no_such']\ndependencies = ['other']\n").empty());
+}
+
+TEST_CASE("config check prints the state directory that is used") {
+  const Folder folder;
+  const Outcome outcome =
+      run({.file = folder.write("h.toml", "")}, {{"XDG_STATE_HOME", "/home/me/state"}});
+  const char* const used = ::geteuid() == 0 ? "/var/lib/hearth" : "/home/me/state/hearth";
+  CHECK(contains(outcome.out, std::string("dir = \"") + used + "\"\n"));
 }
 
 TEST_CASE("config check says when there is nothing to check") {

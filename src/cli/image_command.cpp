@@ -155,6 +155,7 @@ void add_image_command(CLI::App& app, int& result) {
     CLI::App* one = command->add_subcommand(name, what);
     one->add_option("-c,--config", options->config, "The configuration")->type_name("FILE");
     add_backend_option(*one, options->run);
+    add_set_option(*one, options->run.overrides);
     return one;
   };
   CLI::App* list = add("list", "All there are, newest first");

@@ -205,6 +205,7 @@ void add_options(CLI::App& command, RawOptions& raw) {
            "HOST:PATH[:rw]");
   repeated("--tool", options.tools, "A Python file whose functions scripts may call", "FILE");
   add_backend_option(command, options);
+  add_set_option(command, options.overrides);
   command.add_flag("-i,--interactive", options.interactive,
                    "Steps that share their variables: the files, then what is typed");
   command.add_flag("--json", options.as_json, "One event per line, the last one the verdict");

@@ -2,6 +2,7 @@
 
 #include "runtime/backends.h"
 #include "runtime/register_settings.h"
+#include "runtime/settings_warnings.h"
 
 #include <algorithm>
 #include <cctype>
@@ -20,7 +21,7 @@ constexpr std::string_view usual_name = "default";
 settings::LoadedSettings load(const RunOptions& options, const settings::Env& env) {
   std::optional<fs::path> named;
   if (options.config) named = *options.config;
-  std::vector<settings::CommandLineSetting> overrides;
+  std::vector<settings::CommandLineSetting> overrides = options.overrides;
   if (!options.backend.empty()) overrides.push_back({"pool.backend", options.backend});
   settings::SettingsInput input{.file = "built-in.toml", .env = env, .command_line = overrides};
   std::optional<settings::SettingsFile> file;
@@ -113,6 +114,8 @@ RunPlan make_run_plan(const RunOptions& options, const settings::Env& env) {
   if (options.allow_degraded) loaded.settings.native.allow_degraded = true;
   RunPlan plan;
   if (!options.any_blueprint) plan.blueprint = choose_blueprint(loaded.settings, options.blueprint);
+  if (auto missing = runtime::missing_host_paths(loaded, plan.blueprint); !missing.empty())
+    throw settings::SettingsError(std::move(missing));
   for (blueprint::SandboxConfig& config : loaded.settings.blueprints)
     if (config.name == plan.blueprint) apply(options, config);
   plan.registry = runtime::register_settings(loaded, runtime::usual_backends());

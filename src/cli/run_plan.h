@@ -29,6 +29,7 @@ struct RunOptions {
   bool any_blueprint = false;  // whichever is called for, later
   std::optional<std::int64_t> pool_size{};
   std::string backend{};  // empty: as configured
+  std::vector<settings::CommandLineSetting> overrides{};
 };
 
 // "512M", "2g", and "512" as megabytes; nothing if it is none.

@@ -4,6 +4,7 @@
 #include "cli/run_plan.h"
 
 #include <string>
+#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's
 class App;
@@ -13,6 +14,9 @@ namespace hearth::cli {
 
 // --backend, a name of the table of backends.
 void add_backend_option(CLI::App& command, RunOptions& options);
+
+// --set section.key=value. `overrides` must outlive `command`.
+void add_set_option(CLI::App& command, std::vector<settings::CommandLineSetting>& overrides);
 
 // A script named on the command line; - is standard input.
 std::string read_script(const std::string& file);

@@ -81,7 +81,9 @@ std::string render(const Diagnostic& diagnostic, bool with_colours) {
   };
   std::string place = single_line(diagnostic.file);
   if (diagnostic.line > 0) place += fmt::format(":{}:{}", diagnostic.line, diagnostic.column);
-  std::string text = coloured("1", place + ": ") + coloured("1;31", "error: ");
+  std::string text =
+      coloured("1", place + ": ") +
+      (diagnostic.is_warning ? coloured("1;35", "warning: ") : coloured("1;31", "error: "));
   if (!diagnostic.key.empty()) text += single_line(diagnostic.key) + ' ';
   text += single_line(diagnostic.message);
   if (!diagnostic.excerpt.text.empty())

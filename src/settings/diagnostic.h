@@ -17,6 +17,7 @@ struct Diagnostic {
   std::string key{};
   std::string message{};
   Excerpt excerpt{};
+  bool is_warning = false;  // nothing is wrong with the file itself
 };
 
 // A file can hold more problems than a person reads and than fit into memory with their excerpts.

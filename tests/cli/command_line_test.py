@@ -91,6 +91,33 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(missing.returncode, 2)
         self.assertIn("read missing.py: No such file", missing.stderr)
 
+    def test_a_mount_whose_source_is_missing_is_named_with_its_key(self):
+        self.write(
+            "h.toml",
+            "[[blueprint]]\nname = 'default'\n"
+            "[[blueprint.resources]]\nhost_path = '/no/such'\ncontainer_path = '/data'\n",
+        )
+        done = self.hearth("run", "-c", "h.toml", input="print(1)")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(
+            "h.toml:4:13: error: blueprint[0].resources[0].host_path does not exist here",
+            done.stderr,
+        )
+
+    def test_each_key_of_a_section_can_be_set_on_the_command_line(self):
+        state = os.path.join(self.place, "state")
+        done = self.hearth("run", "--set", f"state.dir={state}", "-", input="print(1)")
+        self.assertEqual(done.stdout, "1\n", done.stderr)
+        self.assertTrue(os.path.isdir(os.path.join(state, "environments")))
+        for command in ("run", "bench", "config check", "image list"):
+            with self.subTest(command):
+                self.assertIn("[docker]; may be", self.hearth(*command.split(), "--help").stdout)
+                wrong = self.hearth(*command.split(), "--set", "pool.max_use=1", input="print(1)")
+                self.assertEqual(wrong.returncode, 2)
+                nothing = self.hearth(*command.split(), "--set", "pool", input="print(1)")
+                self.assertEqual(nothing.returncode, 2)
+                self.assertIn("expects section.key=value, got pool", nothing.stderr)
+
     def test_init_writes_a_configuration_that_runs_at_once(self):
         done = self.hearth("init")
         self.assertEqual(done.returncode, 0, done.stderr)
