@@ -7,7 +7,9 @@
 #include "store/errors.h"
 #include "store/postgres_connection.h"
 
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -101,15 +103,24 @@ class PostgresDatabase : public Database {
     if (connect_failure_) std::rethrow_exception(connect_failure_);
   }
 
+  // The server may need a moment to notice that the process before this one has exited.
   Task<> own_schema() {
-    std::vector<Statement> statements{{end_former_connection, {std::int64_t{former_process_}}},
-                                      {take_lock}};
-    const Results results = co_await limited(std::move(statements), Durability::synced);
-    const Row& row = results.at(1).rows.at(0);
-    if (std::get<std::int64_t>(row.at(0)) == 1) co_return;
+    constexpr int attempts = 10;
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+      if (co_await takes_lock()) co_return;
+      asio::steady_timer pause(executor_, std::chrono::milliseconds(100));
+      co_await pause.async_wait(asio::use_awaitable);
+    }
     throw StoreInUse(
         "another Hearth process owns the store in this Postgres schema; end it, or give this one "
         "another store.url");
+  }
+
+  Task<bool> takes_lock() {
+    std::vector<Statement> statements{{end_former_connection, {std::int64_t{former_process_}}},
+                                      {take_lock}};
+    const Results results = co_await limited(std::move(statements), Durability::synced);
+    co_return results.at(1).rows.at(0).at(0) == Value(std::int64_t{1});
   }
 
   asio::any_io_executor executor_;

@@ -14,6 +14,7 @@ std::span<const Migration> migrations() {
           " created_at BIGINT NOT NULL,"
           " last_used_at BIGINT NOT NULL,"
           " expires_at BIGINT,"
+          " interrupted BIGINT NOT NULL,"
           " details TEXT NOT NULL)",
           "CREATE INDEX sessions_by_age ON sessions (created_at, id)",
           "CREATE INDEX sessions_by_eviction ON sessions (" HEARTH_EVICTION_TIER

@@ -36,7 +36,8 @@ struct SessionRecord {
   std::int64_t created_at = 0;
   std::int64_t last_used_at = 0;
   std::optional<std::int64_t> expires_at{};
-  std::string details{};  // JSON; the store does not look into it
+  bool interrupted = false;  // its process ended without a pause: what was done since is lost
+  std::string details{};     // JSON; the store does not look into it
   bool operator==(const SessionRecord&) const = default;
 };
 

@@ -14,8 +14,9 @@
 namespace hearth::store {
 namespace {
 
-#define HEARTH_COLUMNS \
-  "id, owner, blueprint, state, generation, created_at, last_used_at, expires_at, details"
+#define HEARTH_COLUMNS                                                                           \
+  "id, owner, blueprint, state, generation, created_at, last_used_at, expires_at, interrupted, " \
+  "details"
 
 constexpr std::string_view make_version_table =
     "CREATE TABLE IF NOT EXISTS hearth_schema (version BIGINT NOT NULL)";
@@ -23,14 +24,16 @@ constexpr std::string_view select_version = "SELECT max(version) FROM hearth_sch
 constexpr std::string_view insert_version = "INSERT INTO hearth_schema (version) VALUES ($1)";
 
 constexpr std::string_view insert_session =
-    "INSERT INTO sessions (" HEARTH_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    "INSERT INTO sessions (" HEARTH_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 constexpr std::string_view update_session =
     "UPDATE sessions SET owner = $2, blueprint = $3, state = $4, generation = $5, created_at = $6,"
-    " last_used_at = $7, expires_at = $8, details = $9 WHERE id = $1 AND generation <= $5";
+    " last_used_at = $7, expires_at = $8, interrupted = $9, details = $10 WHERE id = $1 AND "
+    "generation <= $5";
 constexpr std::string_view mark_session =
     "UPDATE sessions SET state = $2, last_used_at = $3 WHERE id = $1 AND generation = $4";
 constexpr std::string_view mark_sessions_cold =
-    "UPDATE sessions SET state = 'cold' WHERE state <> 'cold'";
+    "UPDATE sessions SET state = 'cold', interrupted = CASE WHEN state = 'warming' THEN interrupted"
+    " ELSE 1 END WHERE state <> 'cold'";
 constexpr std::string_view delete_session =
     "DELETE FROM sessions WHERE id = $1 AND generation <= $2";
 // Only in the place of a record that is gone.
@@ -79,7 +82,8 @@ SessionRecord record_of(const Row& row) {
                        .generation = number_of(row[4]),
                        .created_at = number_of(row[5]),
                        .last_used_at = number_of(row[6]),
-                       .details = text_of(row[8])};
+                       .interrupted = number_of(row[8]) != 0,
+                       .details = text_of(row[9])};
   if (const auto* expires_at = std::get_if<std::int64_t>(&row[7])) record.expires_at = *expires_at;
   return record;
 }
@@ -95,7 +99,8 @@ Statement with_columns(std::string_view sql, const SessionRecord& record) {
   const Value expires_at = record.expires_at ? Value(*record.expires_at) : Value();
   return {sql,
           {record.id, record.owner, record.blueprint, text(name_of(record.state)),
-           record.generation, record.created_at, record.last_used_at, expires_at, record.details}};
+           record.generation, record.created_at, record.last_used_at, expires_at,
+           std::int64_t{record.interrupted ? 1 : 0}, record.details}};
 }
 
 std::int64_t tier_of(SessionState state) {

@@ -135,6 +135,8 @@ TEST_CASE("A19: at a start all rows become cold, and those that were not are cou
   Opened store(where);
   CHECK(store.run(store->mark_all_cold()) == 4);
   CHECK(store.run(store->mark_all_cold()) == 0);
+  CHECK_FALSE(store.run(store->find("ses_0"))->interrupted);  // it was cold
+  CHECK(store.run(store->find("ses_3"))->interrupted);        // waiting: it may have files
   const std::map<SessionState, std::int64_t> expected{{SessionState::cold, 5}};
   CHECK(store.run(store->counts()) == expected);
 }

@@ -1,0 +1,78 @@
+// session/lifecycle.h: how a session comes to life and how it ends, and which one has to give way
+// to another. Whatever fails on the way leaves the session in a state that the next call can use.
+//
+// A pause: end the processes, read the tree, write and sync the snapshot, record it, kill. A
+// resume: check the snapshot, reserve a place, lease a sandbox, restore the tree. All tasks must
+// come to their end: callers shield them from cancellation.
+#pragma once
+
+#include "async/mutex.h"
+#include "session/sandboxes.h"
+#include "session/session_table.h"
+#include "session/session_types.h"
+#include "session/snapshots.h"
+#include "store/session_store.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth::session {
+
+class Lifecycle {
+ public:
+  // What is referred to must outlive it.
+  Lifecycle(const SessionOptions& options, SessionTable& table, store::SessionStore& store,
+            Snapshots& snapshots, Sandboxes& sandboxes);
+
+  // Opens the store and marks all records cold; returns how many were not, and knows how many there
+  // are. Removes snapshots of sessions that are gone.
+  Task<std::size_t> start();
+
+  // ---- all of these: of a session that the caller has entered
+
+  // Fills in what the store knows. SessionNotFound, also for other owners (empty: any);
+  // SessionGone.
+  Task<> load(Session& session, std::string owner);
+  // A record for it, and its first snapshot if `tree` is given, which may be null.
+  Task<> insert(Session& session, TreeReader* tree);
+  // From cold to warm. With `generation`: from that one, 0 for an empty workspace. SnapshotDamaged,
+  // CapacityReached and what a lease throws; it is cold then.
+  Task<ResumeAnswer> resume(Session& session, std::vector<pool::WorkspaceFile> files,
+                            std::optional<std::int64_t> generation);
+  // From warm or waiting to cold. If it throws the session is as it was.
+  Task<PauseAnswer> pause(Session& session);
+  // Its sandbox is gone or of no use: to cold, and what was done since the snapshot is lost.
+  Task<> lose(Session& session);
+  // Record, snapshots, and what is alive.
+  Task<> remove(Session& session, std::string reason);
+  // The record as memory has it, durable when it returns.
+  Task<> store_record(Session& session);
+
+  // A place for one more record: by deleting the least recently used cold sessions, or, where there
+  // are none, by pausing one. CapacityReached if all are running.
+  Task<> reserve_entry();
+  void release_entry() { --entries_; }
+  std::size_t entries() const { return entries_; }
+  std::int64_t now() const { return options_.wall_clock(); }
+
+ private:
+  Task<bool> make_way(store::SessionRecord candidate);
+  Task<> reserve_live(Session& session, pool::CheckoutOptions options);
+  Task<> fill_sandbox(Session& session, pool::CheckoutOptions options, TreeReader* tree);
+  Task<std::optional<Written>> write_if_changed(Session& session);
+  Task<bool> is_unchanged(Session& session);
+  Task<> end_sandbox(Session& session);
+  Task<> forget_old(std::string id, std::vector<std::int64_t> kept);
+
+  const SessionOptions& options_;
+  SessionTable& table_;
+  store::SessionStore& store_;
+  Snapshots& snapshots_;
+  Sandboxes& sandboxes_;
+  std::size_t entries_ = 0;  // records, and those that are being made
+  Mutex admission_;          // one at a time makes room
+};
+
+}  // namespace hearth::session

@@ -1,0 +1,60 @@
+// session/sandboxes.h: what sessions need of the sandboxes below them. A pool gives it
+// (pool_sandboxes.h); tests give it with failures.
+#pragma once
+
+#include "execution/execution_result.h"
+#include "execution/script_executor.h"
+#include "execution/turn_request.h"
+#include "pool/binding.h"
+#include "session/tree.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace hearth::session {
+
+// One leased sandbox. Its end ends the lease.
+class LiveSandbox {
+ public:
+  virtual ~LiveSandbox() = default;
+  virtual const std::string& id() const = 0;
+
+  // One at a time. ConfigError if the request wants more than the lease allows. If the task is
+  // cancelled the sandbox is killed.
+  virtual Task<execution::ExecutionResult> run(execution::TurnRequest request,
+                                               execution::OnEvent on_event) = 0;
+  // Asks the running turn to end.
+  virtual Task<> cancel() = 0;
+  // Ends every process of earlier turns, and with them all variables.
+  virtual Task<> end_processes() = 0;
+
+  // The workspace as it is. While it is read nothing may run.
+  virtual Task<std::unique_ptr<TreeReader>> read_tree() = 0;
+  // Into an empty workspace. `tree` must outlive the task.
+  virtual Task<> write_tree(TreeReader& tree) = 0;
+
+  // True if its processes have ended.
+  virtual bool is_gone() const = 0;
+  // Kills it, and returns when none of its processes is left.
+  virtual Task<> end() = 0;
+  virtual void kill() = 0;
+};
+
+class Sandboxes {
+ public:
+  virtual ~Sandboxes() = default;
+
+  // Throws what is wrong with such a lease: UnknownBlueprint, ConfigError.
+  virtual void check(const std::string& blueprint, const pool::CheckoutOptions& options) const = 0;
+  // False: other sandboxes have to end before such a one can be leased.
+  virtual bool has_memory_for(const std::string& blueprint,
+                              const pool::CheckoutOptions& options) const = 0;
+  // Takes a sandbox that is idle or makes one. CapacityReached, SpawnError and what a pool throws.
+  virtual Task<std::unique_ptr<LiveSandbox>> lease(std::string blueprint,
+                                                   pool::CheckoutOptions options) = 0;
+  // Idle ones that no session owns.
+  virtual std::size_t spares() const = 0;
+};
+
+}  // namespace hearth::session

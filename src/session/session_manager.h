@@ -1,0 +1,122 @@
+// session/session_manager.h: sessions: identities that outlive their sandboxes. A conversation
+// comes back after an hour, a restart or a crash and finds its files.
+//
+// Each session has one mailbox: what is asked of it happens one after the other. All of it belongs
+// to one loop. A task that is cancelled while it waits in a mailbox has done nothing; later the
+// work goes on to its end, but for a turn, whose sandbox is killed.
+#pragma once
+
+#include "async/clock.h"
+#include "async/task_group.h"
+#include "session/errors.h"
+#include "session/lifecycle.h"
+#include "session/sandboxes.h"
+#include "session/session_table.h"
+#include "session/session_types.h"
+#include "session/snapshots.h"
+#include "store/session_store.h"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth::session {
+
+// `owner` in all of these: the session's, or empty for callers that may use every session.
+class SessionManager {
+ public:
+  // What is referred to must outlive it. `snapshots`: the directory for them.
+  SessionManager(const asio::any_io_executor& executor, SessionOptions options,
+                 std::unique_ptr<store::SessionStore> store, std::filesystem::path snapshots,
+                 Sandboxes& sandboxes, Clock& clock);
+  // After close().
+  ~SessionManager();
+  SessionManager(const SessionManager&) = delete;
+  SessionManager& operator=(const SessionManager&) = delete;
+
+  // Before anything else: nothing of an earlier process is alive. Returns how many of its sessions
+  // had been.
+  Task<std::size_t> init();
+
+  // pool::CapacityReached if there is room for no more: all that could give way are running.
+  Task<SessionView> create(CreateRequest request);
+  // One turn. Resumes a session that is paused. What it throws instead of a result: what a resume
+  // throws, SessionBusy, ConfigError.
+  Task<RunAnswer> run(std::string id, std::string owner, execution::TurnRequest request,
+                      execution::OnEvent on_event = {}, WhenBusy when_busy = WhenBusy::wait);
+  // Asks the turn that runs in it to end.
+  Task<> interrupt(std::string id, std::string owner);
+  // The interpreter afresh: variables are gone, files stay.
+  Task<> restart(std::string id, std::string owner);
+
+  Task<PauseAnswer> pause(std::string id, std::string owner);
+  Task<ResumeAnswer> resume(std::string id, std::string owner,
+                            std::optional<std::int64_t> generation = std::nullopt);
+  Task<> remove(std::string id, std::string owner);
+  Task<SessionView> get(std::string id, std::string owner);
+  Task<std::vector<SessionView>> list(store::ListQuery query);
+  Task<SessionView> update(std::string id, std::string owner, SessionPatch patch);
+  // The workspace as tar and zstd; returns the links that lead out of it, which are left out.
+  Task<std::vector<std::string>> export_to(std::string id, std::string owner, int fd,
+                                           std::string name);
+
+  // Looks after sessions that are idle for too long or whose time to live has passed, every
+  // sweep_interval. May be called again.
+  void start_idle_sweep();
+  void stop_idle_sweep();
+  // Once, now.
+  Task<> sweep();
+
+  SessionStats stats() const;
+
+  // No more calls. Turns that run have `drain` to end. Everything live is paused.
+  Task<> close(std::chrono::milliseconds drain = {});
+
+ private:
+  using Visit = SessionTable::Visit;
+
+  Task<Visit> enter(std::string id, std::string owner);
+  Task<SessionView> create_now(CreateRequest request);
+  void fill_record(Session& session, CreateRequest& request);
+  Task<std::unique_ptr<TreeReader>> origin_of(CreateRequest& request);
+  Task<std::optional<ResumeAnswer>> make_live(Session& session);
+  Task<ResumeAnswer> resume_cold(Session& session, std::optional<std::int64_t> generation);
+  Task<> end_turn(Session& session, bool is_usable);
+  Task<PauseAnswer> pause_now(std::string id, std::string owner);
+  Task<ResumeAnswer> resume_now(std::string id, std::string owner,
+                                std::optional<std::int64_t> generation);
+  Task<bool> remove_now(std::string id, std::string owner, std::string reason);
+  Task<SessionView> update_now(std::string id, std::string owner, SessionPatch patch);
+  Task<std::vector<std::string>> export_now(std::string id, std::string owner, int fd,
+                                            std::string name);
+  Task<bool> restart_now(std::string id, std::string owner);
+
+  void set_sweep_alarm();
+  Task<bool> sweep_now();
+  bool is_overdue(const Session& session) const;
+  Task<> sweep_idle(std::string id);
+  Task<> sweep_expired(store::SessionRecord record);
+  Task<bool> close_now(std::chrono::milliseconds drain);
+  Task<> none_running();
+  Task<> close_session(std::string id);
+
+  SessionOptions options_;
+  std::unique_ptr<store::SessionStore> store_;
+  Snapshots snapshots_;
+  Sandboxes& sandboxes_;
+  Clock& clock_;
+  SessionTable table_;
+  Lifecycle lifecycle_;
+  std::uint64_t warm_hits_ = 0;
+  std::uint64_t cold_hits_ = 0;
+  bool is_closed_ = false;
+  bool is_sweeping_ = false;
+  std::unique_ptr<Clock::Alarm> sweep_alarm_;
+  TaskGroup background_;
+};
+
+}  // namespace hearth::session

@@ -1,0 +1,94 @@
+// session/session_table.h: the sessions that are live or in use, their states, and who may act on
+// one. Memory is the truth for them; the store is for all others.
+//
+//   cold ──▶ warming ──▶ warm ──▶ running ◀──▶ waiting
+//    ▲          │          │                      │
+//    └──────────┴──────────┴──────────────────────┘
+#pragma once
+
+#include "async/event.h"
+#include "async/mutex.h"
+#include "async/task.h"
+#include "session/sandboxes.h"
+#include "session/session_details.h"
+#include "store/session_record.h"
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hearth::session {
+
+using store::SessionState;
+
+bool is_allowed(SessionState from, SessionState to);
+
+struct Session {
+  store::SessionRecord record{};
+  SessionDetails details{};
+  bool is_loaded = false;
+  std::unique_ptr<LiveSandbox> sandbox{};  // of a live one
+  std::int64_t basis = 0;                  // the generation its workspace was restored from
+  std::int64_t last_tried = 0;             // a generation's number is used once, even if it fails
+  bool has_run = false;                    // since then
+  Mutex mailbox{};
+  std::size_t users = 0;  // in the mailbox or waiting for it
+};
+
+class SessionTable {
+ public:
+  explicit SessionTable(const asio::any_io_executor& executor) : changed_(executor) {}
+
+  // The right to act on a session. Others wait.
+  class Visit {
+   public:
+    Visit() = default;
+    Visit(Visit&& other) noexcept;
+    Visit& operator=(Visit&& other) noexcept;
+    ~Visit();
+    Session& operator*() const { return *session_; }
+    Session* operator->() const { return session_.get(); }
+    explicit operator bool() const { return session_ != nullptr; }
+
+   private:
+    friend class SessionTable;
+    Visit(SessionTable& table, std::shared_ptr<Session> session);
+    SessionTable* table_ = nullptr;
+    std::shared_ptr<Session> session_;
+    Mutex::Lock lock_;
+  };
+
+  // First come, first served; at once, without giving up the loop, if nothing else uses it. The
+  // session may not be loaded.
+  Task<Visit> enter(std::string id);
+  // Nothing if anything uses it.
+  Task<Visit> try_enter(std::string id);
+  bool is_in_use(const std::string& id) const;
+  Session* find(const std::string& id) const;
+
+  // The only place where a state changes.
+  void move(Session& session, SessionState to);
+
+  std::vector<std::string> ids_in(SessionState state) const;
+  std::size_t count(SessionState state) const {
+    return counts_.at(static_cast<std::size_t>(state));
+  }
+  std::size_t live() const;
+  AsyncEvent& changed() { return changed_; }
+
+ private:
+  void leave(const std::shared_ptr<Session>& session);
+
+  std::map<std::string, std::shared_ptr<Session>> sessions_;
+  std::array<std::size_t, enumerator_count<SessionState>()> counts_{};  // but the cold ones
+  AsyncEvent changed_;
+};
+
+}  // namespace hearth::session

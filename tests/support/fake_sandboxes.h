@@ -1,0 +1,148 @@
+// tests/support/fake_sandboxes.h: sandboxes for sessions that are only a map of files. A script is
+// "write NAME TEXT", "remove NAME", "link NAME TARGET", "crash", or anything else that does
+// nothing.
+#pragma once
+
+#include "pool/errors.h"
+#include "registry/tool_registry.h"
+#include "session/sandboxes.h"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hearth::test {
+
+using Files = std::map<std::string, std::string>;
+
+// What a test makes of each step: wait, throw, look.
+using Trouble = std::function<Task<>(const std::string& step)>;
+
+struct FakeWorld {
+  std::size_t alive = 0;  // sandboxes
+  std::size_t most_alive = 0;
+  std::size_t most_memory = 1'000'000;  // of them may be alive
+  std::size_t spares = 0;
+  std::vector<pool::CheckoutOptions> leases{};
+  Trouble trouble{};
+
+  Task<> step(std::string name) const {
+    if (trouble) co_await trouble(name);
+  }
+};
+
+class FakeTree : public session::TreeReader {
+ public:
+  FakeTree(const FakeWorld& world, Files files) : world_(world), files_(std::move(files)) {}
+  Task<std::optional<session::TreeEntry>> next() override {
+    co_await world_.step("read an entry");
+    if (files_.empty()) co_return std::nullopt;
+    const auto first = files_.extract(files_.begin());
+    content_ = first.mapped();
+    session::TreeEntry entry{.path = first.key(), .size_bytes = content_.size()};
+    if (content_.starts_with("-> ")) {
+      entry.kind = session::TreeKind::symlink;
+      entry.target = content_.substr(3);
+    }
+    co_return entry;
+  }
+  Task<std::string> read() override { co_return std::exchange(content_, {}); }
+
+ private:
+  const FakeWorld& world_;
+  Files files_;
+  std::string content_;
+};
+
+class FakeSandbox : public session::LiveSandbox {
+ public:
+  explicit FakeSandbox(FakeWorld& world) : world_(world) {
+    world_.most_alive = std::max(world_.most_alive, ++world_.alive);
+  }
+  ~FakeSandbox() override { --world_.alive; }
+
+  const std::string& id() const override { return id_; }
+  Task<execution::ExecutionResult> run(execution::TurnRequest request,
+                                       execution::OnEvent /*on_event*/) override {
+    co_await world_.step("run");
+    execution::ExecutionResult result;
+    std::istringstream words(request.script);
+    std::string verb;
+    std::string name;
+    std::string text;
+    words >> verb >> name >> text;
+    if (verb == "write") files_[name] = text;
+    if (verb == "link") files_[name] = "-> " + text;
+    if (verb == "remove") files_.erase(name);
+    if (verb == "crash") is_gone_ = true;
+    if (verb == "read") result.stdout_text = files_.contains(name) ? files_.at(name) : "(none)";
+    co_await world_.step("end a run");
+    result.sandbox_usable = !is_gone_;
+    result.verdict = is_gone_ ? execution::Verdict::lost : execution::Verdict::ok;
+    co_return result;
+  }
+  Task<> cancel() override { co_return; }
+  Task<> end_processes() override { co_await world_.step("end processes"); }
+  Task<std::unique_ptr<session::TreeReader>> read_tree() override {
+    co_await world_.step("read a tree");
+    co_return std::make_unique<FakeTree>(world_, files_);
+  }
+  Task<> write_tree(session::TreeReader& tree) override {
+    while (std::optional<session::TreeEntry> entry = co_await tree.next()) {
+      std::string content;
+      if (entry->kind == session::TreeKind::symlink) content = "-> " + entry->target;
+      for (std::string bytes = co_await tree.read(); !bytes.empty(); bytes = co_await tree.read())
+        content += bytes;
+      files_[entry->path] = content;
+    }
+    co_await world_.step("write a tree");
+  }
+  bool is_gone() const override { return is_gone_; }
+  Task<> end() override {
+    is_gone_ = true;
+    co_return;
+  }
+  void kill() override { is_gone_ = true; }
+
+  Files& files() { return files_; }
+
+ private:
+  FakeWorld& world_;
+  std::string id_ = "sb_fake";
+  Files files_;
+  bool is_gone_ = false;
+};
+
+class FakeSandboxes : public session::Sandboxes {
+ public:
+  explicit FakeSandboxes(FakeWorld& world) : world_(world) {}
+  void check(const std::string& blueprint, const pool::CheckoutOptions& options) const override {
+    if (blueprint != "default") throw registry::UnknownBlueprint(blueprint, {"default"});
+    if (options.memory_mb.value_or(0) > 256) throw Error("more memory than the blueprint has");
+  }
+  bool has_memory_for(const std::string& /*blueprint*/,
+                      const pool::CheckoutOptions& /*options*/) const override {
+    return world_.alive < world_.most_memory;
+  }
+  Task<std::unique_ptr<session::LiveSandbox>> lease(std::string /*blueprint*/,
+                                                    pool::CheckoutOptions options) override {
+    co_await world_.step("lease");
+    auto sandbox = std::make_unique<FakeSandbox>(world_);
+    for (const pool::WorkspaceFile& file : options.files)
+      sandbox->files()[file.path] = file.content;
+    world_.leases.push_back(std::move(options));
+    co_return sandbox;
+  }
+  std::size_t spares() const override { return world_.spares; }
+
+ private:
+  FakeWorld& world_;
+};
+
+}  // namespace hearth::test
