@@ -40,7 +40,7 @@ def display_value(value):
                 forms[mime] = convert(rendered)
         except Exception as error:
             unless_thrown(error)  # the text remains, as in notebooks
-    _display(forms)
+    _display(forms, value=True)
 
 
 def repr_of(value):
@@ -56,13 +56,14 @@ def repr_of(value):
         return repr(value)
 
 
-def _display(forms):
+def _display(forms, **members):
     try:
-        payload = encode_for_script("display", {"type": "display", "data": forms})
+        event = {"type": "display", "data": forms, **members}
+        payload = encode_for_script("display", event)
     except (TypeError, ValueError) as error:
         unless_thrown(error)
         text = {"text/plain": forms.get("text/plain", "")}
-        payload = encode_for_script("display", {"type": "display", "data": text})
+        payload = encode_for_script("display", {"type": "display", "data": text, **members})
     channel.send(payload)
 
 

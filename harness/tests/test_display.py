@@ -29,7 +29,7 @@ class LastExpression(SharedHarness):
         turn = self.run_script("x = 20\nprint('first')\nx + 1")
         self.assertEqual(
             turn.sequence()[:2],
-            [("out", "first\n"), {"type": "display", "data": {"text/plain": "21"}}],
+            [("out", "first\n"), {"type": "display", "data": {"text/plain": "21"}, "value": True}],
         )
 
     def test_what_counts_as_a_trailing_expression(self):

@@ -4,12 +4,19 @@
 #include "execution/verdict.h"
 #include "wire/messages.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace hearth::execution {
+
+// So many bytes of one of the two streams, before bytes of the other came.
+struct OutputRun {
+  bool is_stderr = false;
+  std::size_t bytes = 0;
+};
 
 struct ExecutionResult {
   Verdict verdict = Verdict::lost;
@@ -21,6 +28,7 @@ struct ExecutionResult {
   wire::Usage usage = {};
   std::string stdout_text = {};
   std::string stderr_text = {};
+  std::vector<OutputRun> output_order = {};  // how the two came
   std::optional<wire::JsonText> result = {};
   std::optional<wire::ScriptError> error = {};
   std::vector<wire::Intermediate> intermediates = {};

@@ -27,8 +27,14 @@ constexpr std::chrono::milliseconds overdue_patience{20};
 struct Collector {
   ExecutionResult& result;
 
-  void operator()(wire::Stdout& event) const { result.stdout_text += event.text; }
-  void operator()(wire::Stderr& event) const { result.stderr_text += event.text; }
+  void operator()(wire::Stdout& event) const {
+    result.stdout_text += event.text;
+    note_order(false, event.text.size());
+  }
+  void operator()(wire::Stderr& event) const {
+    result.stderr_text += event.text;
+    note_order(true, event.text.size());
+  }
   void operator()(wire::Log& event) const { result.logs.push_back(std::move(event)); }
   void operator()(wire::Intermediate& event) const {
     result.intermediates.push_back(std::move(event));
@@ -41,6 +47,12 @@ struct Collector {
   void operator()(wire::ResetDone& /*event*/) const {}
   void operator()(wire::Pong& /*event*/) const {}
   void operator()(wire::FileWritten& /*event*/) const {}
+
+  void note_order(bool is_stderr, std::size_t bytes) const {
+    std::vector<OutputRun>& order = result.output_order;
+    if (order.empty() || order.back().is_stderr != is_stderr) order.push_back({is_stderr, 0});
+    order.back().bytes += bytes;
+  }
 };
 
 }  // namespace

@@ -67,6 +67,9 @@ TEST_CASE("P29: the request goes out as one line and the events come back sorted
   CHECK_FALSE(sandbox.killed);
   CHECK(result.stdout_text == "ac");
   CHECK(result.stderr_text == "b");
+  REQUIRE(result.output_order.size() == 3);
+  CHECK(result.output_order[1].is_stderr);
+  CHECK(result.output_order[2].bytes == 1);
   CHECK(result.logs.size() == 1);
   CHECK(result.intermediates.size() == 1);
   CHECK(result.result->text == "{\"n\":1}");

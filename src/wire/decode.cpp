@@ -99,7 +99,9 @@ EventBody decode_body(std::string_view type, MemberReader& members) {
   if (type == "log") return Log{log_level(members.string("level")), members.string("message")};
   if (type == "intermediate")
     return Intermediate{members.string("label"), JsonText{members.json("data")}};
-  if (type == "display") return Display{JsonText{members.json("data", JsonKind::object)}};
+  if (type == "display")
+    return Display{JsonText{members.json("data", JsonKind::object)},
+                   members.optional_boolean("value")};
   if (type == "final_result") return FinalResult{JsonText{members.json("data")}};
   if (type == "error")
     return ScriptError{members.string("name"), members.string("message"),

@@ -223,7 +223,8 @@ TEST_CASE("H26: an event of an unknown type or shape is refused") {
       const char* line :
       {R"({"type":"surprise"})", R"({"type":"stdout"})", R"({"type":"stdout","text":1})",
        R"({"type":"stdout","text":"x","more":1})", R"({"type":"log","level":"loud","message":""})",
-       R"({"type":"display","data":"x"})", R"({"type":"final_result"})",
+       R"({"type":"display","data":"x"})", R"({"type":"display","data":{},"value":1})",
+       R"({"type":"final_result"})",
        R"({"type":"script_done","ending":"unknown","started":true,"state_lost":false,"out_of_memory":false,"wall_seconds":0,"cpu_seconds":0,"peak_memory_bytes":0,"output_bytes":0})",
        R"({"type":"script_done","ending":"exited","started":1,"state_lost":false,"out_of_memory":false,"wall_seconds":0,"cpu_seconds":0,"peak_memory_bytes":0,"output_bytes":0})",
        R"({"type":"script_done","ending":"exited","started":true,"state_lost":false,"out_of_memory":false,"wall_seconds":1e400,"cpu_seconds":0,"peak_memory_bytes":0,"output_bytes":0})",

@@ -63,7 +63,10 @@ struct BodyWriter {
     append_member(out, "label", event.label);
     append_member(out, "data", event.data);
   }
-  void operator()(const Display& event) const { append_member(out, "data", event.data); }
+  void operator()(const Display& event) const {
+    append_member(out, "data", event.data);
+    if (event.is_value) append_member(out, "value", true);
+  }
   void operator()(const FinalResult& event) const { append_member(out, "data", event.data); }
   void operator()(const ScriptError& event) const {
     append_member(out, "name", event.name);

@@ -110,6 +110,13 @@ std::string MemberReader::optional_string(std::string_view key) {
   return std::move(member->text);
 }
 
+bool MemberReader::optional_boolean(std::string_view key) {
+  const std::optional<JsonMember> member = take(key);
+  if (!member) return false;
+  if (member->kind != JsonKind::boolean) throw ProtocolError(quoted(key) + " must be a boolean");
+  return member->text == "true";
+}
+
 void MemberReader::finish() const {
   if (!members_.empty()) throw ProtocolError("unknown member " + quoted(members_.front().key));
 }

@@ -24,6 +24,7 @@ class MemberReader {
   std::uint64_t count(std::string_view key);
   std::optional<std::int64_t> optional_integer(std::string_view key);
   std::string optional_string(std::string_view key);  // empty when absent
+  bool optional_boolean(std::string_view key);        // false when absent
 
   // Throws ProtocolError if a member was not asked for.
   void finish() const;

@@ -97,7 +97,8 @@ struct Intermediate {
 };
 
 struct Display {
-  JsonText data;  // an object: MIME type to representation
+  JsonText data;          // an object: MIME type to representation
+  bool is_value = false;  // of the script's trailing expression
   bool operator==(const Display&) const = default;
 };
 

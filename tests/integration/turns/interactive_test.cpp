@@ -49,6 +49,7 @@ TEST_CASE("C2: INTERACTIVE runs step after step on the same variables") {
   const auto shown = sandbox.step("round(area(radius), 2)");
   REQUIRE(shown.displays.size() == 1);
   CHECK(shown.displays[0].data.text == R"({"text/plain":"12.57"})");
+  CHECK(shown.displays[0].is_value);
   CHECK(sandbox.step("radius += 1\nprint(_)").stdout_text == "12.57\n");
   CHECK(value_of(sandbox, "radius") == "3");
 }
