@@ -1,0 +1,12 @@
+// api/plain_text.h: what a terminal would show of a program's output, as text without control
+// sequences: colours and cursor movements removed, of a rewritten line its last state.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hearth::api {
+
+std::string plain_text(std::string_view output);
+
+}  // namespace hearth::api

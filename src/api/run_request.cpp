@@ -1,0 +1,187 @@
+#include "api/run_request.h"
+
+#include "base/joined.h"
+#include "base/nearest.h"
+#include "wire/protocol_error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+namespace hearth::api {
+namespace {
+
+using blueprint::Problems;
+using wire::JsonKind;
+using wire::JsonMember;
+
+// One field of the object, and how it gets into the request.
+struct Reading {
+  const JsonMember& member;
+  RunRequest& request;
+  Problems& problems;
+
+  void refuse(std::string message) const { problems.push_back({member.key, std::move(message)}); }
+  bool is(JsonKind kind, std::string_view in_words) const {
+    if (member.kind == kind) return true;
+    refuse(fmt::format("must be {}", in_words));
+    return false;
+  }
+};
+
+void read_code(const Reading& field) {
+  if (field.is(JsonKind::string, "a string")) field.request.code = field.member.text;
+}
+
+void read_language(const Reading& field) {
+  if (field.is(JsonKind::string, "a string") && field.member.text != "python")
+    field.refuse("must be \"python\": other languages do not run yet");
+}
+
+void read_timeout(const Reading& field) {
+  if (!field.is(JsonKind::number, "a number")) return;
+  const std::string& text = field.member.text;
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  constexpr double year = 31'536'000;
+  if (!(value > 0 && value <= year)) return field.refuse("must be more than 0 and at most a year");
+  field.request.timeout_seconds = value;
+}
+
+void read_env(const Reading& field) {
+  if (!field.is(JsonKind::object, "an object")) return;
+  for (JsonMember& entry : wire::parse_object(field.member.text, wire::any_number)) {
+    if (entry.kind != JsonKind::string) {
+      field.problems.push_back({blueprint::member_of("env", entry.key), "must be a string"});
+    } else {
+      field.request.env[entry.key] = std::move(entry.text);
+    }
+  }
+}
+
+void read_output(const Reading& field) {
+  if (field.is(JsonKind::string, "a string") && field.member.text != "fail")
+    field.refuse("must be \"fail\": output cannot be truncated yet");
+}
+
+struct Field {
+  std::string_view name;
+  void (*read)(const Reading&);
+};
+constexpr std::array known_fields{Field{"code", read_code}, Field{"language", read_language},
+                                  Field{"timeout_seconds", read_timeout}, Field{"env", read_env},
+                                  Field{"output", read_output}};
+
+// Fields of the object that have no effect here, with the reason.
+struct UnusableField {
+  std::string_view name;
+  std::string_view reason;
+};
+constexpr std::string_view not_yet = "is not implemented yet";
+constexpr std::string_view fixed = "is decided when the session starts, not for each run";
+constexpr std::array unusable_fields{
+    UnusableField{"command", not_yet},       UnusableField{"shell", not_yet},
+    UnusableField{"blueprint", fixed},       UnusableField{"limits", fixed},
+    UnusableField{"args", not_yet},          UnusableField{"cwd", not_yet},
+    UnusableField{"stdin", not_yet},         UnusableField{"stdin_open", not_yet},
+    UnusableField{"tty", not_yet},           UnusableField{"background", not_yet},
+    UnusableField{"files", not_yet},         UnusableField{"return_files", not_yet},
+    UnusableField{"network", not_yet},       UnusableField{"tools", not_yet},
+    UnusableField{"on_disconnect", not_yet}, UnusableField{"when_busy", not_yet}};
+
+// What other products call a field.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> synonyms{
+    {{"script", "code"},
+     {"source", "code"},
+     {"timeout", "timeout_seconds"},
+     {"cmd", "command"},
+     {"argv", "args"},
+     {"environment", "env"},
+     {"workdir", "cwd"}}};
+
+std::string suggestion_for(const std::string& key) {
+  for (const auto& [other, ours] : synonyms)
+    if (key == other) return fmt::format("; did you mean \"{}\"?", ours);
+  std::vector<std::string> names;
+  for (const Field& field : known_fields) names.emplace_back(field.name);
+  for (const UnusableField& field : unusable_fields) names.emplace_back(field.name);
+  return suggestion(key, names);
+}
+
+void refuse_unless_one_program(const std::vector<JsonMember>& members, Problems& problems) {
+  std::vector<std::string> given;
+  for (const JsonMember& member : members)
+    if (member.kind != JsonKind::null &&
+        (member.key == "code" || member.key == "command" || member.key == "shell"))
+      given.push_back(member.key);
+  constexpr std::string_view rule = "exactly one of code, command and shell is needed";
+  if (given.empty()) problems.push_back({"code", fmt::format("is missing: {}", rule)});
+  for (std::size_t i = 1; i < given.size(); ++i)
+    problems.push_back({given[i], fmt::format("stands beside {}: {}", given[0], rule)});
+}
+
+[[noreturn]] void refuse(ProblemCode code, Problems problems) {
+  const std::string detail =
+      joined(problems, "; ", [](const blueprint::Problem& problem) { return to_string(problem); });
+  throw RequestRefused({code, detail, {}, std::move(problems)});
+}
+
+}  // namespace
+
+std::vector<JsonMember> parse_members(std::string_view json) try {
+  return wire::parse_object(json);
+} catch (const wire::ProtocolError& error) {
+  throw RequestRefused({ProblemCode::invalid_request, error.what()});
+}
+
+RunRequest parse_run_request(std::string_view json) {
+  return parse_run_request(parse_members(json));
+}
+
+RunRequest parse_run_request(std::vector<JsonMember> members) {
+  RunRequest request;
+  Problems problems;
+  Problems unusable;
+  const auto named = [](const auto& fields, const std::string& key) {
+    return std::find_if(fields.begin(), fields.end(),
+                        [&](const auto& field) { return field.name == key; });
+  };
+  for (const JsonMember& member : members) {
+    const auto* const known = named(known_fields, member.key);
+    const auto* const refused = named(unusable_fields, member.key);
+    if (refused != unusable_fields.end()) {
+      if (member.kind != JsonKind::null)
+        unusable.push_back({member.key, std::string(refused->reason)});
+    } else if (known == known_fields.end()) {
+      problems.push_back({member.key, "is not a known field" + suggestion_for(member.key), true});
+    } else if (member.kind != JsonKind::null) {  // which is as good as absent
+      known->read({member, request, problems});
+    }
+  }
+  refuse_unless_one_program(members, problems);
+  if (!problems.empty()) refuse(ProblemCode::invalid_request, std::move(problems));
+  if (!unusable.empty()) refuse(ProblemCode::not_implemented, std::move(unusable));
+  return request;
+}
+
+execution::TurnRequest turn_request_of(RunRequest request, const pool::Binding& binding) {
+  execution::TurnRequest turn{.script = std::move(request.code)};
+  turn.env = std::move(request.env);
+  if (!request.timeout_seconds) return turn;
+  const std::int64_t most = binding.limits.execution_timeout_sec;
+  if (*request.timeout_seconds > static_cast<double>(most))
+    refuse(ProblemCode::invalid_request,
+           {{"timeout_seconds",
+             fmt::format("must be at most {}, as for \"{}\" (execution_timeout_sec), is {:g}", most,
+                         binding.blueprint, *request.timeout_seconds)}});
+  turn.time_limit = std::chrono::ceil<std::chrono::milliseconds>(
+      std::chrono::duration<double>(*request.timeout_seconds));
+  return turn;
+}
+
+}  // namespace hearth::api

@@ -1,0 +1,34 @@
+// api/run_request.h: the request object that all front ends share: what is to be run, and how. A
+// request is checked as a whole before anything of it happens.
+#pragma once
+
+#include "api/problem.h"
+#include "execution/turn_request.h"
+#include "pool/binding.h"
+#include "wire/json_object.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hearth::api {
+
+struct RunRequest {
+  std::string code{};
+  std::optional<double> timeout_seconds{};
+  std::map<std::string, std::string> env{};
+};
+
+// RequestRefused with everything that is wrong: not JSON, an unknown field (the nearest known one
+// is suggested), a value of the wrong kind, a field that Hearth cannot act on yet.
+RunRequest parse_run_request(std::string_view json);
+RunRequest parse_run_request(std::vector<wire::JsonMember> members);
+// The members of the object `json`; RequestRefused.
+std::vector<wire::JsonMember> parse_members(std::string_view json);
+
+// The turn it asks for. RequestRefused if it wants more time than the lease allows.
+execution::TurnRequest turn_request_of(RunRequest request, const pool::Binding& binding);
+
+}  // namespace hearth::api

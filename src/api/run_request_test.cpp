@@ -1,0 +1,119 @@
+#include "api/run_request.h"
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+using namespace hearth;
+using api::ProblemCode;
+
+namespace {
+
+api::Problem problem_with(const std::string& json) {
+  try {
+    api::parse_run_request(json);
+  } catch (const api::RequestRefused& error) {
+    return error.problem;
+  }
+  FAIL_CHECK("accepted: " << json);
+  return {};
+}
+
+std::string complaint_about(const std::string& json) {
+  const api::Problem problem = problem_with(json);
+  CHECK(problem.code == ProblemCode::invalid_request);
+  return problem.detail;
+}
+
+}  // namespace
+
+TEST_CASE("a request says what to run, for how long, with which variables") {
+  const api::RunRequest request = api::parse_run_request(
+      R"({"code":"print(1)\n","language":"python","timeout_seconds":0.5,"env":{"A":"1","B":""},)"
+      R"("output":"fail"})");
+  CHECK(request.code == "print(1)\n");
+  CHECK(request.timeout_seconds == 0.5);
+  CHECK(request.env == std::map<std::string, std::string>{{"A", "1"}, {"B", ""}});
+}
+
+TEST_CASE("a field that is null is as good as absent") {
+  const api::RunRequest request =
+      api::parse_run_request(R"({"code":"1","shell":null,"tools":null,"timeout_seconds":null})");
+  CHECK(request.code == "1");
+  CHECK_FALSE(request.timeout_seconds);
+}
+
+TEST_CASE("exactly one program belongs to a request") {
+  CHECK(complaint_about("{}") ==
+        "code is missing: exactly one of code, command and shell is needed");
+  CHECK(complaint_about(R"({"code":"1","command":["ls"]})") ==
+        "command stands beside code: exactly one of code, command and shell is needed");
+}
+
+TEST_CASE("an unknown field is refused, with what was probably meant") {
+  CHECK(complaint_about(R"({"coed":"1","code":"1"})") ==
+        "coed is not a known field; did you mean \"code\"?");
+  CHECK(complaint_about(R"({"script":"1","code":"1"})") ==
+        "script is not a known field; did you mean \"code\"?");
+  CHECK(complaint_about(R"({"timeout":1,"code":"1"})") ==
+        "timeout is not a known field; did you mean \"timeout_seconds\"?");
+  CHECK(complaint_about(R"({"colour":1,"code":"1"})") == "colour is not a known field");
+}
+
+TEST_CASE("all that is wrong is said at once") {
+  const api::Problem problem =
+      problem_with(R"({"code":1,"timeout_seconds":-1,"env":{"A":1},"nope":1})");
+  REQUIRE(problem.errors.size() == 4);
+  CHECK(problem.errors[0].field == "code");
+  CHECK(problem.errors[1].field == "timeout_seconds");
+  CHECK(problem.errors[2].field == "env.A");
+  CHECK(problem.errors[3].field == "nope");
+}
+
+TEST_CASE("values that make no sense are refused") {
+  for (const auto& [json, complaint] : std::initializer_list<std::pair<const char*, const char*>>{
+           {R"({"code":["1"]})", "code must be a string"},
+           {R"({"code":"1","timeout_seconds":"5"})", "timeout_seconds must be a number"},
+           {R"({"code":"1","timeout_seconds":0})",
+            "timeout_seconds must be more than 0 and at most a year"},
+           {R"({"code":"1","timeout_seconds":1e9})",
+            "timeout_seconds must be more than 0 and at most a year"},
+           {R"({"code":"1","env":["A"]})", "env must be an object"},
+           {R"({"code":"1","language":"perl"})",
+            "language must be \"python\": other languages do not run yet"}}) {
+    CAPTURE(json);
+    CHECK(complaint_about(json) == complaint);
+  }
+}
+
+TEST_CASE("what is not one JSON object is refused") {
+  for (const char* text : {"", "{", "[]", "1", "{} {}", R"({"code":"1","code":"2"})", "\xff"}) {
+    CAPTURE(text);
+    CHECK(problem_with(text).code == ProblemCode::invalid_request);
+  }
+}
+
+TEST_CASE("a field that cannot be acted on is refused, not ignored") {
+  const api::Problem problem = problem_with(R"({"code":"1","tools":[],"limits":{}})");
+  CHECK(problem.code == ProblemCode::not_implemented);
+  CHECK(problem.detail ==
+        "tools is not implemented yet; limits is decided when the session starts, not for each "
+        "run");
+}
+
+TEST_CASE("a turn gets no more time than its lease allows") {
+  pool::Binding binding{.blueprint = "small", .owner = "me"};
+  binding.limits.execution_timeout_sec = 10;
+  const auto turn = [&](double timeout_seconds) {
+    return api::turn_request_of({.code = "1", .timeout_seconds = timeout_seconds}, binding);
+  };
+  CHECK(turn(10).time_limit == std::chrono::seconds(10));
+  CHECK(turn(0.0001).time_limit == std::chrono::milliseconds(1));
+  CHECK_THROWS_WITH_AS(
+      turn(10.5),
+      "timeout_seconds must be at most 10, as for \"small\" (execution_timeout_sec), is 10.5",
+      api::RequestRefused);
+  CHECK_FALSE(api::turn_request_of({.code = "1"}, binding).time_limit);
+}
