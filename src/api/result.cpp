@@ -2,6 +2,7 @@
 
 #include "api/object_writer.h"
 #include "base/id.h"
+#include "base/json_escape.h"
 
 #include <string_view>
 
@@ -45,13 +46,17 @@ void append_usage(ObjectWriter& object, const wire::Usage& used, double queued_s
   object.json("usage", json);
 }
 
-void append_sandbox(ObjectWriter& object, const Execution& execution) {
+void append_sandbox(ObjectWriter& object, const ExecutionResult& result,
+                    const Execution& execution) {
   if (execution.sandbox_id.empty()) return object.null("sandbox");
   std::string json;
   ObjectWriter sandbox(json);
   sandbox.text("id", execution.sandbox_id);
   sandbox.text("checkout", name_of(execution.checkout));
-  sandbox.json("degraded", "[]");
+  sandbox.json("degraded",
+               json_array(result.degraded, [](std::string& out, const std::string& limit) {
+                 append_json_string(out, limit);
+               }));
   sandbox.close();
   object.json("sandbox", json);
 }
@@ -101,7 +106,7 @@ void append_always(ObjectWriter& object, const ExecutionResult& result, const Ex
   append_error(object, result);
   append_truncated(object, text);
   append_usage(object, result.usage, execution.queued_seconds);
-  append_sandbox(object, execution);
+  append_sandbox(object, result, execution);
 }
 
 std::string figures(const ExecutionResult& result) {

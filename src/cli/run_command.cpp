@@ -3,7 +3,9 @@
 #include "base/log.h"
 #include "cli/complaint.h"
 #include "cli/exit_code.h"
+#include "cli/json_session.h"
 #include "cli/prompt.h"
+#include "cli/run_options.h"
 #include "cli/script_runner.h"
 #include "cli/shared_options.h"
 #include "cli/statement_reader.h"
@@ -44,10 +46,13 @@ Limits need cgroups. An ordinary user gets them from the systemd of its session,
 hearth starts itself again (not if $HEARTH_SCOPE is off). Without them, memory is limited for each
 process and CPU is not; the summary and the verdict then say "degraded".
 
+With --json standard output has nothing but JSON, also about a start that fails; what it says, and
+how a program runs a session of steps with --interactive --json, is in docs/from-python.md.
+
 Exit code: 0 ok, 1 the script failed, 2 bad usage or configuration, 3 sandboxes cannot be made on
 this machine (`hearth doctor` says why), 124 time-out, 130 interrupted, 137 killed for its memory,
 128 and the signal's number for any other it died of. Of several files, the first that is not 0;
-with --interactive, the last step's. 1 instead of 0 if standard output could not be written to.)";
+with --interactive, the last step's (with --json: 0). 1 instead of 0 if standard output could not be written to.)";
 
 // All of them before anything is started: a missing file is found at once, and typing can
 // still be interrupted.
@@ -81,10 +86,20 @@ Task<> pass_interrupts(ScriptRunner& runner, asio::cancellation_signal& give_up)
   }
 }
 
+ScriptRunner::Run run_of(const Script& script) {
+  return {.request = {.code = script.text}, .file = script.file};
+}
+
+Task<int> run_typed_text(ScriptRunner& runner, std::string text) {
+  ScriptRunner::Run run;
+  run.request.code = std::move(text);
+  co_return co_await runner.run_step(std::move(run));
+}
+
 Task<int> run_files(ScriptRunner& runner, const std::vector<Script>& scripts) {
   int first_failure = exit_code::ok;
   for (const Script& script : scripts) {
-    const int code = co_await runner.run_script(script.text, script.file);
+    const int code = co_await runner.run_script(run_of(script));
     if (first_failure == exit_code::ok) first_failure = code;
     if (code == exit_code::interrupted) break;
   }
@@ -101,10 +116,10 @@ Task<int> run_typed(ScriptRunner& runner, Prompt& prompt, int last) {
     } else if (statement.add(line->text)) {
       std::string text = statement.take();
       if (says_goodbye(text)) co_return last;
-      last = co_await runner.run_step(std::move(text));
+      last = co_await run_typed_text(runner, std::move(text));
     }
   }
-  if (!statement.empty()) last = co_await runner.run_step(statement.take());
+  if (!statement.empty()) last = co_await run_typed_text(runner, statement.take());
   co_return last;
 }
 
@@ -115,12 +130,15 @@ Task<int> run_all(ScriptRunner& runner, const RunOptions& options,
   if (show_build)
     on_progress = [](const std::string&, const std::string& line) { std::cerr << line << '\n'; };
   std::optional<Prompt> prompt;  // early, so that nothing of what is typed is lost
-  if (options.interactive) prompt.emplace(std::move(history));
+  if (options.interactive && options.json == JsonAnswers::none) prompt.emplace(std::move(history));
   co_await runner.open(std::move(on_progress));
-  if (!prompt) co_return co_await run_files(runner, scripts);
+  if (!options.interactive) co_return co_await run_files(runner, scripts);
   int last = exit_code::ok;
-  for (const Script& script : scripts) last = co_await runner.run_step(script.text);
-  co_return co_await run_typed(runner, *prompt, last);
+  for (const Script& script : scripts) last = co_await runner.run_step(run_of(script));
+  if (prompt) co_return co_await run_typed(runner, *prompt, last);
+  JsonSession session(co_await asio::this_coro::executor, runner, std::cout);
+  co_await session.run();
+  co_return exit_code::ok;  // each answer has its verdict
 }
 
 // Whatever happens, what was started is ended before the loop is left.
@@ -141,18 +159,33 @@ void rethrow(const std::exception_ptr& failure) {
   if (failure) std::rethrow_exception(failure);
 }
 
+std::unique_ptr<RunOutput> output_for(const RunOptions& options, const settings::Env& env) {
+  if (options.json == JsonAnswers::events) return event_output(std::cout);
+  if (options.json == JsonAnswers::result) return result_output(std::cout);
+  return human_output(std::cout, std::cerr,
+                      {.with_colours = wants_colours(STDERR_FILENO, env),
+                       .quiet = options.quiet || options.interactive,
+                       .in_steps = options.interactive});
+}
+
+// What is wrong before anything is started is the caller's to fix.
+template <typename Step>
+auto before_the_start(Step step) try {
+  return step();
+} catch (const Error&) {
+  api::Problem problem = api::problem_of(std::current_exception());
+  if (problem.code != api::ProblemCode::internal) throw;
+  problem.code = api::ProblemCode::invalid_request;
+  throw api::RequestRefused(std::move(problem));
+}
+
 int run(const RunOptions& options, const settings::Env& env) {
-  const std::vector<Script> scripts = read_scripts(options.files);
-  const RunPlan plan = make_run_plan(options, env);
+  const auto scripts = before_the_start([&] { return read_scripts(options.files); });
+  const auto plan = before_the_start([&] { return make_run_plan(options, env); });
   log::configure(
       plan.settings.log.level == log::Level::info ? log::Level::warning : plan.settings.log.level,
       plan.settings.log.format);
-  const std::unique_ptr<RunOutput> output =
-      options.as_json ? json_output(std::cout)
-                      : human_output(std::cout, std::cerr,
-                                     {.with_colours = wants_colours(STDERR_FILENO, env),
-                                      .quiet = options.quiet || options.interactive,
-                                      .in_steps = options.interactive});
+  const std::unique_ptr<RunOutput> output = output_for(options, env);
   os::raise_descriptor_limit();
   asio::io_context loop(1);
   ScriptRunner runner(loop.get_executor(), plan, options, env, *output);
@@ -168,91 +201,42 @@ int run(const RunOptions& options, const settings::Env& env) {
   return code;
 }
 
+bool is_interruption(const std::exception_ptr& failure) try {
+  std::rethrow_exception(failure);
+} catch (const boost::system::system_error& error) {
+  return error.code() == asio::error::operation_aborted;
+} catch (...) {
+  return false;
+}
+
+// For a program that reads only standard output: why there is no result, or that its script was
+// cancelled before it began.
+void tell_failure(const RunOptions& options, const std::exception_ptr& failure) {
+  if (!is_interruption(failure)) {
+    std::cout << api::error_line(api::problem_of(failure)) << std::flush;
+  } else if (!options.interactive) {
+    const std::unique_ptr<RunOutput> output = output_for(options, {});
+    const api::Execution execution{.id = api::new_execution_id()};
+    output->started(execution);
+    output->ended({.verdict = execution::Verdict::cancelled}, execution);
+  }
+}
+
 int run_or_complain(const RunOptions& options) try {
   const settings::Env env = settings::current_env();
   if (options.backend.empty() || options.backend == "native") runtime::enter_delegated_scope(env);
   return run(options, env);
 } catch (...) {
+  if (options.json != JsonAnswers::none) tell_failure(options, std::current_exception());
   return complain_about_current_exception();
 }
 
-struct RawOptions {
-  RunOptions options;
-  std::string config;
-  std::string memory;
-  std::string timeout;
-  std::vector<std::string> env;
-  std::vector<std::string> mounts;
-};
-
-void add_options(CLI::App& command, RawOptions& raw) {
-  RunOptions& options = raw.options;
-  command.add_option("FILE", options.files, "Python scripts; - is standard input")->type_name("");
-  command.add_option("-c,--config", raw.config, "The configuration")->type_name("FILE");
-  command.add_option("-b,--blueprint", options.blueprint, "Which blueprint of the configuration")
-      ->type_name("NAME");
-  command.add_option("-t,--timeout", raw.timeout, "Time limit of each script")
-      ->type_name("SECONDS");
-  command.add_option("-m,--memory", raw.memory, "Memory limit, like 512M or 2G")->type_name("SIZE");
-  const auto repeated = [&](const char* names, std::vector<std::string>& into, const char* what,
-                            const char* type) {
-    command.add_option(names, into, what)->type_name(type)->allow_extra_args(false);
-  };
-  repeated("-e,--env", raw.env, "A variable for the script; without a value, ours", "NAME[=VALUE]");
-  repeated("--mount", raw.mounts,
-           "A file or directory to show inside, read-only unless :rw; its permissions hold, and a "
-           "sandbox is an ordinary user",
-           "HOST:PATH[:rw]");
-  repeated("--tool", options.tools, "A Python file whose functions scripts may call", "FILE");
-  add_backend_option(command, options);
-  add_set_option(command, options.overrides);
-  command.add_flag("-i,--interactive", options.interactive,
-                   "Steps that share their variables: the files, then what is typed");
-  command.add_flag("--json", options.as_json, "One event per line, the last one the verdict");
-  command.add_flag("-q,--quiet", options.quiet, "No summary");
-  command.add_flag("--allow-degraded", options.allow_degraded,
-                   "Start although the kernel lacks a protection");
-}
-
-RunOptions checked(const RawOptions& raw) {
-  RunOptions options = raw.options;
-  if (!raw.config.empty()) options.config = raw.config;
-  if (!raw.timeout.empty()) {
-    options.timeout_seconds = parse_seconds(raw.timeout);
-    if (!options.timeout_seconds)
-      throw CLI::ValidationError(
-          "--timeout", "expects seconds, more than 0 and at most a year, got " + raw.timeout);
-  }
-  if (!raw.memory.empty()) {
-    options.memory_mb = parse_megabytes(raw.memory);
-    if (!options.memory_mb)
-      throw CLI::ValidationError("--memory", "expects a size like 512M or 2G, got " + raw.memory);
-  }
-  const settings::Env ours = settings::current_env();
-  for (const std::string& text : raw.env) {
-    const std::size_t equals = text.find('=');
-    const std::string name = text.substr(0, equals);
-    if (name.empty()) throw CLI::ValidationError("--env", "expects NAME[=VALUE], got " + text);
-    const auto found = ours.find(name);
-    if (equals != std::string::npos) {
-      options.env[name] = text.substr(equals + 1);
-    } else if (found != ours.end()) {
-      options.env[name] = found->second;
-    }
-  }
-  for (const std::string& text : raw.mounts) {
-    const auto mount = parse_mount(text);
-    if (!mount) throw CLI::ValidationError("--mount", "expects HOST:PATH[:rw], got " + text);
-    if (!std::filesystem::exists(mount->host_path))
-      throw CLI::ValidationError("--mount", text + ": there is no " + mount->host_path);
-    options.mounts.push_back(*mount);
-  }
-  options.pool_size = 0;  // a sandbox is made when it is needed
-  if (options.files.empty() && !options.interactive) {
-    if (::isatty(STDIN_FILENO) == 1) throw CLI::RequiredError("FILE, - or --interactive");
-    options.files = {"-"};
-  }
-  return options;
+RunOptions checked_or_told(const RawRunOptions& raw) try {
+  return checked(raw);
+} catch (const CLI::Error& error) {
+  if (json_answers_of(raw) != JsonAnswers::none)
+    std::cout << api::error_line({api::ProblemCode::invalid_request, error.what()}) << std::flush;
+  throw;
 }
 
 }  // namespace
@@ -260,9 +244,9 @@ RunOptions checked(const RawOptions& raw) {
 void add_run_command(CLI::App& app, int& result) {
   CLI::App* command = app.add_subcommand("run", "Run Python scripts, each in a fresh sandbox");
   command->footer(run_details);
-  const auto raw = std::make_shared<RawOptions>();
-  add_options(*command, *raw);
-  command->callback([raw, &result] { result = run_or_complain(checked(*raw)); });
+  const auto raw = std::make_shared<RawRunOptions>();
+  add_run_options(*command, *raw);
+  command->callback([raw, &result] { result = run_or_complain(checked_or_told(*raw)); });
 }
 
 }  // namespace hearth::cli

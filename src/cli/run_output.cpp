@@ -2,8 +2,7 @@
 
 #include "base/joined.h"
 #include "cli/exit_code.h"
-#include "cli/json_lines.h"
-#include "wire/encode.h"
+#include "cli/pretty_json.h"
 
 #include <fmt/format.h>
 #include <boost/json.hpp>
@@ -15,18 +14,6 @@ namespace hearth::cli {
 namespace {
 
 using execution::Verdict;
-
-class JsonOutput : public RunOutput {
- public:
-  explicit JsonOutput(std::ostream& out) : out_(out) {}
-  void event(const wire::Event& event) override { out_ << wire::encode(event) << std::flush; }
-  void verdict(const execution::ExecutionResult& result, const std::string& file) override {
-    out_ << verdict_line(result, file) << std::flush;
-  }
-
- private:
-  std::ostream& out_;
-};
 
 // What can be shown in a terminal of a notebook's value.
 std::string shown_text(const wire::Display& display) {
@@ -50,11 +37,12 @@ class HumanOutput : public RunOutput {
   HumanOutput(std::ostream& out, std::ostream& errors, HumanOutputOptions options)
       : out_(out), errors_(errors), options_(options) {}
 
+  void started(const api::Execution& /*execution*/) override {}
   void event(const wire::Event& event) override {
     std::visit([this](const auto& body) { show(body); }, event.body);
   }
 
-  void verdict(const execution::ExecutionResult& result, const std::string& file) override {
+  void ended(const execution::ExecutionResult& result, const api::Execution& execution) override {
     end_line();
     if (!result.detail.empty()) errors_ << result.detail << '\n';
     if (options_.in_steps && (result.state_lost || !result.sandbox_usable))
@@ -62,8 +50,8 @@ class HumanOutput : public RunOutput {
     if (options_.quiet) return;
     const bool good = result.verdict == Verdict::ok;
     errors_ << colour(good ? "32" : "31") << execution::name_of(result.verdict) << colour("0")
-            << colour("2") << (file.empty() ? "" : " " + file) << summary_of(result) << colour("0")
-            << '\n'
+            << colour("2") << (execution.file.empty() ? "" : " " + execution.file)
+            << summary_of(result) << colour("0") << '\n'
             << std::flush;
   }
 
@@ -124,10 +112,6 @@ std::string duration(double seconds) {
 }
 
 }  // namespace
-
-std::unique_ptr<RunOutput> json_output(std::ostream& out) {
-  return std::make_unique<JsonOutput>(out);
-}
 
 std::unique_ptr<RunOutput> human_output(std::ostream& out, std::ostream& errors,
                                         HumanOutputOptions options) {

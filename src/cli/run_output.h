@@ -1,6 +1,7 @@
 // cli/run_output.h: how a turn is shown to its caller.
 #pragma once
 
+#include "api/execution.h"
 #include "execution/execution_result.h"
 #include "wire/messages.h"
 
@@ -13,12 +14,15 @@ namespace hearth::cli {
 class RunOutput {
  public:
   virtual ~RunOutput() = default;
+  virtual void started(const api::Execution& execution) = 0;
   virtual void event(const wire::Event& event) = 0;
-  virtual void verdict(const execution::ExecutionResult& result, const std::string& file) = 0;
+  virtual void ended(const execution::ExecutionResult& result, const api::Execution& execution) = 0;
 };
 
-// One JSON object a line, the last one the verdict.
-std::unique_ptr<RunOutput> json_output(std::ostream& out);
+// One JSON object a line: start, events, and the result as the end.
+std::unique_ptr<RunOutput> event_output(std::ostream& out);
+// The result alone.
+std::unique_ptr<RunOutput> result_output(std::ostream& out);
 
 // The script's own output where it belongs, results on stdout, everything about the run on stderr.
 struct HumanOutputOptions {

@@ -43,17 +43,35 @@ TEST_CASE("a person sees the script's output as it is, and ours on lines of its 
   output->event({"1", wire::Stderr{"oops\n"}});
   output->event({"1", wire::Display{{R"({"text/plain":"<Table>","text/html":"<b>"})"}}});
   output->event({"1", wire::FinalResult{{R"({"a":1})"}}});
-  output->verdict(with_verdict(Verdict::ok), "a.py");
+  output->ended(with_verdict(Verdict::ok), {.file = "a.py"});
   CHECK(out.str() == "no newline\n<Table>  [also as text/html]\n{\"a\": 1}\n");
   CHECK(errors.str() == "info: working\noops\nok a.py in 21 ms, 1.50 s of CPU, 14.0 MB\n");
 }
 
-TEST_CASE("with --json every event is a line, the verdict the last") {
+TEST_CASE("with --json every event is a line, the result the last") {
   std::ostringstream out;
-  const auto output = json_output(out);
+  const auto output = event_output(out);
+  output->started({.id = "1"});
   output->event({"1", wire::Stdout{"hi\n"}});
-  output->verdict(with_verdict(Verdict::ok), "a.py");
-  CHECK(
-      out.str().starts_with("{\"type\":\"stdout\",\"execution_id\":\"1\",\"text\":\"hi\\n\"}\n"
-                            "{\"type\":\"verdict\",\"verdict\":\"ok\""));
+  output->ended(with_verdict(Verdict::ok), {.id = "1"});
+  output->started({.id = "2"});
+  std::istringstream lines(out.str());
+  for (const char* begin : {R"({"type":"start","execution_id":"1")", R"({"type":"stdout")",
+                            R"({"type":"end","result":{"execution_id":"1",)",
+                            R"({"type":"start","execution_id":"2","session_id":null,"seq":0)"}) {
+    std::string line;
+    std::getline(lines, line);
+    CHECK_MESSAGE(line.starts_with(begin), line);
+  }
+}
+
+TEST_CASE("with --json=result there is one line for each script") {
+  std::ostringstream out;
+  const auto output = result_output(out);
+  output->started({.id = "1"});
+  output->event({"1", wire::Stdout{"hi\n"}});
+  CHECK(out.str().empty());
+  output->ended(with_verdict(Verdict::ok), {.id = "1"});
+  CHECK(out.str().starts_with(R"({"execution_id":"1","session_id":null,"verdict":"ok",)"));
+  CHECK(out.str().find('\n') == out.str().size() - 1);
 }

@@ -13,6 +13,9 @@
 
 namespace hearth::cli {
 
+// What a program gets on standard output, if anything.
+enum class JsonAnswers { none, events, result };
+
 struct RunOptions {
   std::vector<std::string> files{};  // "-" is standard input
   std::optional<std::string> config{};
@@ -23,7 +26,7 @@ struct RunOptions {
   std::vector<blueprint::FileResource> mounts{};
   std::vector<std::string> tools{};  // files
   bool interactive = false;
-  bool as_json = false;
+  JsonAnswers json = JsonAnswers::none;
   bool quiet = false;
   bool allow_degraded = false;
   bool any_blueprint = false;  // whichever is called for, later

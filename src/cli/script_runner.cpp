@@ -23,6 +23,8 @@ settings::Settings for_one_lease(const RunPlan& plan) {
   return settings;
 }
 
+double seconds(auto duration) { return std::chrono::duration<double>(duration).count(); }
+
 }  // namespace
 
 ScriptRunner::ScriptRunner(const asio::any_io_executor& executor, const RunPlan& plan,
@@ -46,38 +48,62 @@ Task<pool::Lease> ScriptRunner::checkout() {
   co_return co_await runtime_->pool().checkout(plan_.blueprint, std::move(options));
 }
 
-Task<int> ScriptRunner::run_script(std::string script, const std::string& name) {
+Task<int> ScriptRunner::run_script(Run run) {
+  is_cancelled_ = run.is_cancelled;
   pool::Lease lease = co_await checkout();
-  co_return co_await run_in(lease, std::move(script), name);
+  co_return co_await run_in(lease, std::move(run));
 }
 
-Task<int> ScriptRunner::run_step(std::string script) {
+Task<int> ScriptRunner::run_step(Run run) {
+  is_cancelled_ = run.is_cancelled;
   if (!shared_) shared_ = co_await checkout();
-  const std::string no_name;
-  co_return co_await run_in(*shared_, std::move(script), no_name);
+  co_return co_await run_in(*shared_, std::move(run));
 }
 
-Task<int> ScriptRunner::run_in(pool::Lease& lease, std::string script, const std::string& name) {
+Task<int> ScriptRunner::run_in(pool::Lease& lease, Run run) {
   if (has_given_up_) throw boost::system::system_error(asio::error::operation_aborted);
-  execution::Turn turn(lease, request_for(std::move(script)),
+  execution::TurnRequest request = turn_request_for(std::move(run.request), lease);
+  api::Execution execution{.id = request.execution_id,
+                           .file = std::move(run.file),
+                           .sandbox_id = "sb_" + lease.sandbox_id(),
+                           .checkout = lease.kind(),
+                           .timeout_seconds = seconds(*request.time_limit),
+                           .is_step = options_.interactive};
+  execution::Turn turn(lease, std::move(request),
                        [this](const wire::Event& event) { output_.event(event); });
   running_ = &turn;
   const ScopeExit is_over([this] { running_ = nullptr; });
   was_interrupted_ = false;
+  if (is_cancelled_) co_await turn.cancel();
+  execution.queued_seconds = seconds(Clock::now() - run.asked_at);
+  output_.started(execution);
   const execution::ExecutionResult result = co_await turn.finished();
-  output_.verdict(result, name);
+  output_.ended(result, execution);
   // The steps that follow begin anew.
   if (!result.sandbox_usable && shared_ && &*shared_ == &lease) shared_.reset();
   co_return exit_code_of(result);
 }
 
-execution::TurnRequest ScriptRunner::request_for(std::string script) const {
-  execution::TurnRequest request{.script = std::move(script)};
-  if (options_.interactive) request.mode = blueprint::ExecutionMode::interactive;
-  if (options_.timeout_seconds)
-    request.time_limit = std::chrono::ceil<std::chrono::milliseconds>(
-        std::chrono::duration<double>(*options_.timeout_seconds));
-  return request;
+execution::TurnRequest ScriptRunner::turn_request_for(api::RunRequest request,
+                                                      const pool::Lease& lease) const {
+  if (!request.timeout_seconds)
+    request.timeout_seconds = options_.timeout_seconds.value_or(
+        static_cast<double>(lease.binding().limits.execution_timeout_sec));
+  execution::TurnRequest turn = api::turn_request_of(std::move(request), lease.binding());
+  turn.execution_id = api::new_execution_id();
+  if (options_.interactive) turn.mode = blueprint::ExecutionMode::interactive;
+  return turn;
+}
+
+Task<> ScriptRunner::cancel() {
+  is_cancelled_ = true;
+  if (running_ == nullptr) co_return;
+  try {
+    co_await running_->cancel();
+  } catch (const Error& error) {
+    // It has just ended, and the turn says so.
+    log::debug("sandbox could not be asked to end a turn", {{"error", error.what()}});
+  }
 }
 
 Task<> ScriptRunner::interrupt() {
@@ -85,12 +111,7 @@ Task<> ScriptRunner::interrupt() {
   if (std::exchange(was_interrupted_, true)) {
     running_->kill();
   } else {
-    try {
-      co_await running_->cancel();
-    } catch (const Error& error) {
-      // It has just ended, and the turn says so.
-      log::debug("sandbox could not be asked to end a turn", {{"error", error.what()}});
-    }
+    co_await cancel();
   }
 }
 

@@ -2,6 +2,7 @@
 // those of every other caller.
 #pragma once
 
+#include "api/run_request.h"
 #include "async/task.h"
 #include "cli/run_output.h"
 #include "cli/run_plan.h"
@@ -10,6 +11,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,28 +20,39 @@ namespace hearth::cli {
 
 class ScriptRunner {
  public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Run {
+    api::RunRequest request{};
+    std::string file{};  // empty: none of several
+    Clock::time_point asked_at = Clock::now();
+    bool is_cancelled = false;  // before it began
+  };
+
   // What is referred to must outlive it.
   ScriptRunner(const asio::any_io_executor& executor, const RunPlan& plan,
                const RunOptions& options, const settings::Env& env, RunOutput& output);
 
   // Builds the environment; `on_progress` gets the log of that.
   Task<> open(pool::SandboxPool::OnProgress on_progress);
-  // One script in a sandbox of its own. Returns the exit code. `name` must outlive the task.
-  Task<int> run_script(std::string script, const std::string& name);
+  // One script in a sandbox of its own. Returns the exit code.
+  Task<int> run_script(Run run);
   // One step in the sandbox all steps share.
-  Task<int> run_step(std::string script);
+  Task<int> run_step(Run run);
   bool is_running() const { return running_ != nullptr; }
   // Nothing more is run. While a sandbox is being forked a cancellation would be lost.
   void give_up() { has_given_up_ = true; }
-  // Asks the turn that runs to end; the second time, kills it.
+  // Asks the turn that runs, or is about to, to end.
+  Task<> cancel();
+  // The same; the second time, kills it.
   Task<> interrupt();
   Task<> close();
 
  private:
   Task<pool::Lease> checkout();
-  // Both references must outlive the task.
-  Task<int> run_in(pool::Lease& lease, std::string script, const std::string& name);
-  execution::TurnRequest request_for(std::string script) const;
+  // `lease` must outlive the task.
+  Task<int> run_in(pool::Lease& lease, Run run);
+  execution::TurnRequest turn_request_for(api::RunRequest request, const pool::Lease& lease) const;
 
   const RunPlan& plan_;
   const RunOptions& options_;
@@ -47,6 +60,7 @@ class ScriptRunner {
   std::unique_ptr<runtime::Runtime> runtime_;
   std::optional<pool::Lease> shared_;  // of the steps
   execution::Turn* running_ = nullptr;
+  bool is_cancelled_ = false;  // what is about to run
   bool was_interrupted_ = false;
   bool has_given_up_ = false;
 };

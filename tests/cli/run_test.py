@@ -2,7 +2,6 @@
 """`hearth run` as its users meet it: exit codes, what goes where, Ctrl-C. Argument: the hearth
 program."""
 import fcntl
-import json
 import os
 import pty
 import resource
@@ -11,44 +10,16 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import termios
 import time
 import unittest
 import unittest.mock
 
 from programs import copy_programs
-
-HEARTH = os.path.abspath(sys.argv.pop())
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PATIENCE_SECONDS = 60
+from run_case import HEARTH, PATIENCE_SECONDS, SOURCE, RunCase
 
 
-class Run(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        # A mounted file keeps its permissions, and a sandbox has a user of its own.
-        os.chmod(self.folder.name, 0o755)
-
-    def file(self, name, text):
-        path = os.path.join(self.folder.name, name)
-        with open(path, "w") as file:
-            file.write(text)
-        return path
-
-    def run_hearth(self, *arguments, script=""):
-        return subprocess.run(
-            [HEARTH, "run", *arguments],
-            input=script,
-            cwd=self.folder.name,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            universal_newlines=True,
-            timeout=PATIENCE_SECONDS,
-        )
-
+class Run(RunCase):
     def test_output_goes_where_it_belongs(self):
         done = self.run_hearth(
             script="import sys\nprint('out')\nprint('err', file=sys.stderr)\nemit_result({'a': 1})"
@@ -209,13 +180,6 @@ class Run(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, "[] []\n"), done.stderr)
         self.assertEqual(self.run_hearth(self.file("bad.py", "1/0"), two, "-q").returncode, 1)
 
-    def test_json_has_one_event_a_line_and_the_verdict_last(self):
-        done = self.run_hearth("--json", script="print('hi')\nemit_result([1])")
-        events = [json.loads(line) for line in done.stdout.splitlines()]
-        kinds = [event["type"] for event in events]
-        self.assertEqual(kinds, ["stdout", "final_result", "script_done", "verdict"])
-        self.assertEqual((events[-1]["verdict"], done.stderr), ("ok", ""))
-
     def test_variables_mounts_and_tools(self):
         self.file("data.txt", "mounted")
         tool = self.file("shout.py", "def shout(text):\n    return text.upper()\n")
@@ -236,34 +200,6 @@ class Run(unittest.TestCase):
             for arguments in (["-c", config], ["--tool", "tools/billing.py", "-e", "STRIPE_KEY"]):
                 done = self.run_hearth(*arguments, script=script)
                 self.assertEqual((done.returncode, done.stdout), (0, expected + "\n"), done.stderr)
-
-    def test_the_page_about_python_is_true(self):
-        page = open(os.path.join(SOURCE, "docs", "from-python.md")).read()
-        program, expected = page.split("```python\n")[1].split("```\n\n```\n")
-        path = os.path.dirname(HEARTH) + os.pathsep + os.environ["PATH"]
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-        )
-        self.assertEqual(done.stdout, expected.split("```")[0], done.stderr)
-        # Whatever a script sends, its client has a value for it.
-        client = program.split("\n\n\nfor event")[0]
-        look = "\nfor event in run({!r}): print(event['type'], str(event.get('data'))[:3])\n"
-        for value, shown in (("10**5000", "100"), ("-10**5000", "-10"), ("[10**9]", "[10")):
-            probe = client + look.format("emit_result({})".format(value))
-            done = subprocess.run(
-                [sys.executable, "-c", probe],
-                env={**os.environ, "PATH": path},
-                capture_output=True,
-                text=True,
-            )
-            self.assertEqual(
-                done.stdout,
-                "final_result {}\nscript_done Non\nverdict Non\n".format(shown),
-                (value, done.stderr),
-            )
 
     def test_hearth_keeps_its_memory_to_itself(self):
         ordinary = os.geteuid() or 65534

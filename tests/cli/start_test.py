@@ -81,15 +81,17 @@ class WithoutCgroups(OrdinaryUser):
             self.assertRegex(line, r"^ok - in .* \(degraded: memory, pids, cpu\)$")
 
     def test_the_verdict_says_what_is_degraded(self):
-        done = self.run_hearth("run", "--json", script="pass")
+        done = self.run_hearth("run", "--json=result", script="pass")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        verdict = json.loads(done.stdout.splitlines()[-1])
-        self.assertEqual(verdict["degraded"], ["memory", "pids", "cpu"])
+        result = json.loads(done.stdout)
+        self.assertEqual(result["sandbox"]["degraded"], ["memory", "pids", "cpu"])
 
     def test_more_memory_than_allowed_is_an_error_and_not_a_memory_limit(self):
-        done = self.run_hearth("run", "--json", "-m", "64M", script="x = bytearray(400 << 20)")
-        verdict = json.loads(done.stdout.splitlines()[-1])
-        self.assertEqual((done.returncode, verdict["verdict"]), (1, "error"), done.stderr)
+        done = self.run_hearth(
+            "run", "--json=result", "-m", "64M", script="x = bytearray(400 << 20)"
+        )
+        result = json.loads(done.stdout)
+        self.assertEqual((done.returncode, result["verdict"]), (1, "error"), done.stderr)
         self.assertIn('"name":"MemoryError"', done.stdout)
 
 
@@ -180,11 +182,11 @@ def exec(words):
         session, delegated = self.make_groups()
         self.stand_in(delegated)
         done = self.run_hearth(
-            "run", "--json", script="print(1)", before_exec=self.start_in(session)
+            "run", "--json=result", script="print(1)", before_exec=self.start_in(session)
         )
-        verdict = json.loads(done.stdout.splitlines()[-1])
+        result = json.loads(done.stdout)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertNotIn("degraded", verdict)
+        self.assertEqual(result["sandbox"]["degraded"], [])
         done = self.run_hearth(
             "run",
             "-q",
@@ -238,10 +240,11 @@ def exec(words):
         with process:
             process.stdin.write("print('begun', flush=True)\nwhile True: pass\n")
             process.stdin.close()
-            self.assertIn("begun", process.stdout.readline(), process.stderr)
+            self.assertIn('"type":"start"', process.stdout.readline(), process.stderr)
+            self.assertIn("begun", process.stdout.readline())
             process.send_signal(signal.SIGINT)
-            verdict = json.loads(process.stdout.read().splitlines()[-1])
-        self.assertEqual((process.returncode, verdict["verdict"]), (130, "cancelled"))
+            end = json.loads(process.stdout.read().splitlines()[-1])
+        self.assertEqual((process.returncode, end["result"]["verdict"]), (130, "cancelled"))
 
     def test_a_scope_that_is_refused_leaves_degraded_limits_and_no_word_of_systemd(self):
         self.stand_in([], then="sys.exit('Failed to connect to bus')")

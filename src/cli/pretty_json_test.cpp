@@ -1,4 +1,4 @@
-#include "cli/json_lines.h"
+#include "cli/pretty_json.h"
 
 #include <doctest/doctest.h>
 
@@ -18,16 +18,4 @@ TEST_CASE("long values are indented, their short parts are not") {
                     R"(","list":[1,2],"n":123456789012345678901234567890})") ==
         "{\n  \"name\": \"" + long_text +
             "\",\n  \"list\": [1, 2],\n  \"n\": 123456789012345678901234567890\n}");
-}
-
-TEST_CASE("the verdict's line says what happened") {
-  execution::ExecutionResult result;
-  result.verdict = execution::Verdict::crashed;
-  result.started = true;
-  result.signal = 11;
-  result.usage = {0.5, 0.25, 1024, 7};
-  CHECK(cli::verdict_line(result, "a.py") ==
-        R"({"type":"verdict","verdict":"crashed","file":"a.py","started":true,"signal":11,)"
-        R"("wall_seconds":0.5,"cpu_seconds":0.25,"peak_memory_bytes":1024,"output_bytes":7})"
-        "\n");
 }

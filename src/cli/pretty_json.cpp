@@ -1,11 +1,4 @@
-#include "cli/json_lines.h"
-
-#include "base/json_escape.h"
-
-#include <array>
-#include <charconv>
-#include <string>
-#include <vector>
+#include "cli/pretty_json.h"
 
 namespace hearth::cli {
 namespace {
@@ -93,48 +86,8 @@ class Printer {
   std::string out_;
 };
 
-void append_number(std::string& out, std::string_view key, auto value) {
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  out += ",\"" + std::string(key) + "\":" + std::string(digits.data(), end);
-}
-
-void append_text(std::string& out, std::string_view key, std::string_view text) {
-  out += ",\"" + std::string(key) + "\":\"";
-  append_json_escaped(out, text);
-  out += '"';
-}
-
-void append_texts(std::string& out, std::string_view key, const std::vector<std::string>& texts) {
-  out += ",\"" + std::string(key) + "\":[";
-  for (const std::string& text : texts) {
-    if (&text != &texts.front()) out += ',';
-    out += '"';
-    append_json_escaped(out, text);
-    out += '"';
-  }
-  out += ']';
-}
-
 }  // namespace
 
 std::string pretty_json(std::string_view json) { return Printer(json).print(); }
-
-std::string verdict_line(const execution::ExecutionResult& result, std::string_view file) {
-  std::string line = R"({"type":"verdict")";
-  append_text(line, "verdict", execution::name_of(result.verdict));
-  append_text(line, "file", file);
-  line += std::string(",\"started\":") + (result.started ? "true" : "false");
-  if (result.exit_code) append_number(line, "exit_code", *result.exit_code);
-  if (result.signal) append_number(line, "signal", *result.signal);
-  if (result.state_lost) line += ",\"state_lost\":true";
-  if (!result.degraded.empty()) append_texts(line, "degraded", result.degraded);
-  if (!result.detail.empty()) append_text(line, "detail", result.detail);
-  append_number(line, "wall_seconds", result.usage.wall_seconds);
-  append_number(line, "cpu_seconds", result.usage.cpu_seconds);
-  append_number(line, "peak_memory_bytes", result.usage.peak_memory_bytes);
-  append_number(line, "output_bytes", result.usage.output_bytes);
-  return line + "}\n";
-}
 
 }  // namespace hearth::cli
