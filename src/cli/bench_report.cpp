@@ -35,6 +35,44 @@ double percent(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
+std::string advice_on_pool(const Recommendation& advice) {
+  if (advice.is_machine_limit)
+    return fmt::format(
+        "\nThe machine is the limit: it makes {:.0f} sandboxes/s, and the clients want more. No "
+        "pool "
+        "size helps;\nfewer clients, pauses between their turns (--think), more cores or a higher "
+        "max_uses do. ({})\n",
+        advice.spawns_per_second, advice.reason);
+  return fmt::format("\nFor this load: pool_size = {}, max_overflow = {} ({})\n", advice.pool_size,
+                     advice.max_overflow, advice.reason);
+}
+
+std::string advice_on_imports(const std::vector<ImportTime>& imports) {
+  if (imports.empty()) return {};
+  double all = 0;
+  std::string names;
+  for (const ImportTime& one : imports) {
+    all += one.seconds;
+    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", one.module);
+  }
+  return fmt::format(
+      "Of each turn {:.2f} s are imports: preload = [{}] in its [[blueprint]] makes them once\n",
+      all, names);
+}
+
+// Decimals as people write them: Boost.JSON prints 3.67E3.
+std::string on_one_line(const json::value& value) {
+  if (const double* number = value.if_double()) return fmt::format("{:.3f}", *number);
+  std::string text;
+  if (const json::object* object = value.if_object()) {
+    for (const auto& member : *object)
+      text += (text.empty() ? "" : ",") + json::serialize(member.key()) + ':' +
+              on_one_line(member.value());
+    return '{' + text + '}';
+  }
+  return json::serialize(value);
+}
+
 json::object object_of(const LatencyHistogram& histogram) {
   json::object object;
   for (const auto& [label, share] : shares)
@@ -57,15 +95,16 @@ std::string bench_table(const LoadResult& result) {
                         percent(result.on_path(path), result.finished));
   text += "\n  verdicts  ";
   for (const auto& [name, count] : result.verdicts) text += fmt::format("  {} {}", name, count);
-  text += fmt::format("\n  sandboxes   made {}, failed {}\n",
-                      result.after.spawned - result.before.spawned,
+  text += fmt::format("\n  sandboxes   made {} before the first turn and {} since, failed {}\n",
+                      result.before.spawned, result.after.spawned - result.before.spawned,
                       result.after.spawn_failures - result.before.spawn_failures);
   if (result.refused > 0)
     text += fmt::format("  refused     {} ({})\n", result.refused, result.refusal);
-  const Recommendation advice = recommend(result);
-  text += fmt::format("\nFor this load: pool_size = {}, max_overflow = {} ({})\n", advice.pool_size,
-                      advice.max_overflow, advice.reason);
-  return text;
+  if (result.failed > 0)
+    text +=
+        fmt::format("\n{} of {} turns failed; the first said:\n{}{}", result.failed,
+                    result.finished, result.failure, result.failure.ends_with('\n') ? "" : "\n");
+  return text + advice_on_pool(recommend(result)) + advice_on_imports(result.imports);
 }
 
 std::string bench_json(const LoadResult& result) {
@@ -81,6 +120,7 @@ std::string bench_json(const LoadResult& result) {
   for (const CheckoutKind path : paths) by_path[pool::name_of(path)] = result.on_path(path);
   json::object& verdicts = object["verdicts"].emplace_object();
   for (const auto& [name, count] : result.verdicts) verdicts[name] = count;
+  object["spawned_before"] = result.before.spawned;
   object["spawned"] = result.after.spawned - result.before.spawned;
   object["spawn_failures"] = result.after.spawn_failures - result.before.spawn_failures;
   json::object& retired = object["retired"].emplace_object();
@@ -89,8 +129,13 @@ std::string bench_json(const LoadResult& result) {
       retired[pool::name_of(static_cast<pool::Retirement>(i))] =
           result.after.retired[i] - result.before.retired[i];
   const Recommendation advice = recommend(result);
+  object["failed"] = result.failed;
+  if (result.failed > 0) object["failure"] = result.failure;
+  object["machine_limit"] = advice.is_machine_limit;
   object["recommended"] = {{"pool_size", advice.pool_size}, {"max_overflow", advice.max_overflow}};
-  return json::serialize(object) + '\n';
+  json::object& imports = object["import_seconds"].emplace_object();
+  for (const ImportTime& one : result.imports) imports[one.module] = one.seconds;
+  return on_one_line(object) + '\n';
 }
 
 std::string bench_progress(const LoadResult& so_far) {

@@ -6,8 +6,6 @@
 
 #include <unistd.h>
 
-#include <filesystem>
-
 namespace hearth::cli {
 
 void add_run_options(CLI::App& command, RawRunOptions& raw) {
@@ -19,16 +17,7 @@ void add_run_options(CLI::App& command, RawRunOptions& raw) {
   command.add_option("-t,--timeout", raw.timeout, "Time limit of each script")
       ->type_name("SECONDS");
   command.add_option("-m,--memory", raw.memory, "Memory limit, like 512M or 2G")->type_name("SIZE");
-  const auto repeated = [&](const char* names, std::vector<std::string>& into, const char* what,
-                            const char* type) {
-    command.add_option(names, into, what)->type_name(type)->allow_extra_args(false);
-  };
-  repeated("-e,--env", raw.env, "A variable for the script; without a value, ours", "NAME[=VALUE]");
-  repeated("--mount", raw.mounts,
-           "A file or directory to show inside, read-only unless :rw; its permissions hold, and a "
-           "sandbox is an ordinary user",
-           "HOST:PATH[:rw]");
-  repeated("--tool", options.tools, "A Python file whose functions scripts may call", "FILE");
+  add_script_options(command, raw.script);
   add_backend_option(command, options);
   add_set_option(command, options.overrides);
   command.add_flag("-i,--interactive", options.interactive,
@@ -63,25 +52,7 @@ RunOptions checked(const RawRunOptions& raw) {
     if (!options.memory_mb)
       throw CLI::ValidationError("--memory", "expects a size like 512M or 2G, got " + raw.memory);
   }
-  const settings::Env ours = settings::current_env();
-  for (const std::string& text : raw.env) {
-    const std::size_t equals = text.find('=');
-    const std::string name = text.substr(0, equals);
-    if (name.empty()) throw CLI::ValidationError("--env", "expects NAME[=VALUE], got " + text);
-    const auto found = ours.find(name);
-    if (equals != std::string::npos) {
-      options.env[name] = text.substr(equals + 1);
-    } else if (found != ours.end()) {
-      options.env[name] = found->second;
-    }
-  }
-  for (const std::string& text : raw.mounts) {
-    const auto mount = parse_mount(text);
-    if (!mount) throw CLI::ValidationError("--mount", "expects HOST:PATH[:rw], got " + text);
-    if (!std::filesystem::exists(mount->host_path))
-      throw CLI::ValidationError("--mount", text + ": there is no " + mount->host_path);
-    options.mounts.push_back(*mount);
-  }
+  apply(raw.script, options);
   options.pool_size = 0;  // a sandbox is made when it is needed
   if (options.files.empty() && !options.interactive) {
     if (::isatty(STDIN_FILENO) == 1) throw CLI::RequiredError("FILE, - or --interactive");

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "cli/run_plan.h"
+#include "cli/shared_options.h"
 
 #include <string>
-#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's
 class App;
@@ -19,8 +19,7 @@ struct RawRunOptions {
   std::string json;
   std::string memory;
   std::string timeout;
-  std::vector<std::string> env;
-  std::vector<std::string> mounts;
+  RawScriptOptions script;
 };
 
 // `raw` must outlive the command.

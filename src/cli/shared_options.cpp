@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdlib>
+#include <filesystem>
 
 namespace hearth::cli {
 namespace {
@@ -29,7 +31,45 @@ settings::CommandLineSetting parse_setting(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+void add_variable(std::map<std::string, std::string>& env, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  if (name.empty()) throw CLI::ValidationError("--env", "expects NAME[=VALUE], got " + text);
+  if (equals != std::string::npos) {
+    env[name] = text.substr(equals + 1);
+  } else if (const char* ours = std::getenv(name.c_str()); ours != nullptr) {
+    env[name] = ours;
+  }
+}
+
+blueprint::FileResource existing_mount(const std::string& text) {
+  const auto mount = parse_mount(text);
+  if (!mount) throw CLI::ValidationError("--mount", "expects HOST:PATH[:rw], got " + text);
+  if (!std::filesystem::exists(mount->host_path))
+    throw CLI::ValidationError("--mount", text + ": there is no " + mount->host_path);
+  return *mount;
+}
+
 }  // namespace
+
+void add_script_options(CLI::App& command, RawScriptOptions& raw) {
+  const auto repeated = [&](const char* names, std::vector<std::string>& into, const char* what,
+                            const char* type) {
+    command.add_option(names, into, what)->type_name(type)->allow_extra_args(false);
+  };
+  repeated("-e,--env", raw.env, "A variable for the script; without a value, ours", "NAME[=VALUE]");
+  repeated("--mount", raw.mounts,
+           "A file or directory to show inside, read-only unless :rw; its permissions hold, and a "
+           "sandbox is an ordinary user",
+           "HOST:PATH[:rw]");
+  repeated("--tool", raw.tools, "A Python file whose functions scripts may call", "FILE");
+}
+
+void apply(const RawScriptOptions& raw, RunOptions& options) {
+  for (const std::string& text : raw.env) add_variable(options.env, text);
+  for (const std::string& text : raw.mounts) options.mounts.push_back(existing_mount(text));
+  options.tools = raw.tools;
+}
 
 void add_set_option(CLI::App& command, std::vector<settings::CommandLineSetting>& overrides) {
   command

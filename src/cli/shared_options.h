@@ -15,6 +15,17 @@ namespace hearth::cli {
 // --backend, a name of the table of backends.
 void add_backend_option(CLI::App& command, RunOptions& options);
 
+// --env, --mount and --tool: what a script gets beside its blueprint. As they were written.
+struct RawScriptOptions {
+  std::vector<std::string> env{};
+  std::vector<std::string> mounts{};
+  std::vector<std::string> tools{};
+};
+// `raw` must outlive `command`.
+void add_script_options(CLI::App& command, RawScriptOptions& raw);
+// CLI::ValidationError.
+void apply(const RawScriptOptions& raw, RunOptions& options);
+
 // --set section.key=value. `overrides` must outlive `command`.
 void add_set_option(CLI::App& command, std::vector<settings::CommandLineSetting>& overrides);
 

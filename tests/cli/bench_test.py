@@ -51,7 +51,58 @@ class Bench(unittest.TestCase):
 
     def test_a_script_of_ones_own_and_its_verdicts(self):
         done = bench("--script", "-", "-t", "6", "--json", input="raise ValueError('no')")
-        self.assertEqual(json.loads(done.stdout)["verdicts"], {"error": 6})
+        report = json.loads(done.stdout)
+        self.assertEqual((report["verdicts"], report["failed"]), ({"error": 6}, 6))
+        self.assertIn("ValueError: no", report["failure"])
+        self.assertEqual(done.returncode, 1)
+
+    def test_failed_turns_are_shown_once_with_their_traceback(self):
+        done = bench("--script", "-", "-t", "6", input="raise ValueError('no')")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("6 of 6 turns failed; the first said:\nTraceback", done.stdout)
+        self.assertEqual(done.stdout.count("ValueError: no"), 1)
+
+    def test_imports_worth_preloading_are_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            module = os.path.join(folder, "slow_to_load.py")
+            with open(module, "w") as file:
+                file.write("import time\ntime.sleep(0.3)\n")
+            os.chmod(folder, 0o755)
+            arguments = ("-n", "1", "-t", "2", "--script", "-", "--mount", folder + ":/data")
+            script = "import sys, json\nsys.path.append('/data')\nimport slow_to_load\n"
+            done = bench(*arguments, input=script)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertRegex(
+                done.stdout, r'Of each turn 0\.\d+ s are imports: preload = \[.*"slow_to_load"'
+            )
+            report = json.loads(bench(*arguments, "--json", input=script).stdout)
+            self.assertGreaterEqual(report["import_seconds"]["slow_to_load"], 0.3)
+            self.assertEqual(report["turns"], 2)
+
+    def test_what_a_script_gets_is_given_as_for_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tool = os.path.join(folder, "greet.py")
+            with open(tool, "w") as file:
+                file.write("def greet(): return 'hello'\n")
+            script = "import os\nassert greet() == 'hello' and os.environ['WHO'] == 'me'"
+            done = bench("-t", "2", "--script", "-", "--tool", tool, "-e", "WHO=me", input=script)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_without_pauses_the_machine_is_named_as_the_limit(self):
+        done = bench("--think", "0", "-n", "16", "--pool-size", "16", "-t", "600", "--json")
+        self.assertTrue(json.loads(done.stdout)["machine_limit"], done.stdout)
+        self.assertNotRegex(done.stdout, r"\d[eE][+-]?\d")
+        done = bench("--think", "0", "-n", "16", "--pool-size", "16", "-t", "600")
+        self.assertIn("The machine is the limit: it makes ", done.stdout)
+        self.assertNotIn("pool_size = ", done.stdout)
+
+    def test_a_pool_that_is_too_small_is_told_its_size(self):
+        arguments = ("-n", "6", "--pool-size", "1", "--max-overflow", "0", "-t", "12")
+        script = "import time; time.sleep(0.2)"
+        done = bench(*arguments, "--script", "-", "--json", input=script)
+        report = json.loads(done.stdout)
+        self.assertFalse(report["machine_limit"], done.stdout)
+        self.assertEqual(report["spawned_before"], 1)
 
     def test_sandboxes_are_used_as_often_as_allowed(self):
         report = json.loads(
