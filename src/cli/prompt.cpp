@@ -1,5 +1,6 @@
 #include "cli/prompt.h"
 
+#include "base/error.h"
 #include "os/trusted_path.h"
 
 #include <editline/readline.h>
@@ -7,16 +8,19 @@
 #include <boost/system/system_error.hpp>
 
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <array>
+#include <clocale>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace hearth::cli {
@@ -24,35 +28,37 @@ namespace {
 
 constexpr int most_kept_lines = 1000;
 
+// What a signal's handler and the editor can reach.
 volatile std::sig_atomic_t caught_signal = 0;
-void wake_up(int /*signal*/) {}
+volatile std::sig_atomic_t wake_fd = -1;
+TypedKeys* keys_of_the_editor = nullptr;
 
-// It may come when the prompt is there and the read has not yet begun, which then would wait all
-// the same. So the clock interrupts it, again and again.
 void note_signal(int number) {
   caught_signal = number;
-  constexpr timeval a_moment{0, 10'000};
-  const itimerval again{a_moment, a_moment};
-  ::setitimer(ITIMER_REAL, &again, nullptr);
+  ::eventfd_write(wake_fd, 1);
+}
+
+int next_key(FILE* /*in*/) {
+  const std::optional<char32_t> key = keys_of_the_editor->next();
+  return key ? static_cast<int>(*key) : EOF;
 }
 
 // While it lives, a signal ends a read that waits. At other times the loop hears of them, which
 // does not run while a line is typed.
 class InterruptedReads {
  public:
-  InterruptedReads() {
+  explicit InterruptedReads(int wake) : wake_(wake) {
     caught_signal = 0;
-    struct sigaction waking{};
-    waking.sa_handler = wake_up;  // for good: one may still be on its way when this is over
-    ::sigaction(SIGALRM, &waking, nullptr);
+    wake_fd = wake;
     struct sigaction noting{};
     noting.sa_handler = note_signal;
     for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &noting, &before_[i]);
   }
   ~InterruptedReads() {
-    constexpr itimerval never{};
-    ::setitimer(ITIMER_REAL, &never, nullptr);
     for (std::size_t i = 0; i < numbers.size(); ++i) ::sigaction(numbers[i], &before_[i], nullptr);
+    if (caught_signal == 0) return;
+    eventfd_t count = 0;
+    ::eventfd_read(wake_, &count);
   }
   InterruptedReads(const InterruptedReads&) = delete;
   InterruptedReads& operator=(const InterruptedReads&) = delete;
@@ -61,6 +67,7 @@ class InterruptedReads {
 
  private:
   static constexpr std::array numbers{SIGINT, SIGTERM, SIGHUP};
+  int wake_;
   std::array<struct sigaction, numbers.size()> before_{};
 };
 
@@ -73,12 +80,26 @@ cc_t exchange_end_key(cc_t key) {
   return before;
 }
 
+bool knows_escape_sequences() {
+  const char* terminal = std::getenv("TERM");
+  return terminal != nullptr && *terminal != '\0' && std::string_view(terminal) != "dumb";
+}
+
 }  // namespace
 
 Prompt::Prompt(std::filesystem::path history)
     : on_terminal_(::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1),
+      brackets_pastes_(on_terminal_ && knows_escape_sequences()),
+      wake_(::eventfd(0, EFD_CLOEXEC)),
+      keys_(STDIN_FILENO, wake_.get()),
       history_(std::move(history)) {
+  if (!wake_) throw OsError("eventfd");
   if (!on_terminal_) return;
+  // The editor counts the columns of characters by the locale.
+  std::setlocale(LC_CTYPE, "C.UTF-8");
+  keys_of_the_editor = &keys_;
+  ::rl_getc_function = next_key;
+  if (brackets_pastes_) std::cout << "\033[?2004h" << std::flush;
   // While a step runs, nothing reads, and the terminal would make an end of input of Ctrl-D, which
   // the line editor then meets as a null byte that means nothing. Without such a key it stays
   // Ctrl-D.
@@ -95,6 +116,7 @@ Prompt::Prompt(std::filesystem::path history)
 
 Prompt::~Prompt() {
   if (!on_terminal_) return;
+  if (brackets_pastes_) std::cout << "\033[?2004l" << std::flush;
   exchange_end_key(end_key_);
   if (history_.empty()) return;
   try {
@@ -110,13 +132,14 @@ Prompt::~Prompt() {
 }
 
 std::optional<Prompt::Line> Prompt::line(const char* prompt) {
-  const InterruptedReads reads;
+  const InterruptedReads reads(wake_.get());
   std::optional<std::string> text = read(prompt);
   if (reads.signal() == SIGINT && on_terminal_) {
     std::cout << '\n' << std::flush;
     return Line{{}, true};
   }
   if (reads.signal() != 0) throw boost::system::system_error(boost::asio::error::operation_aborted);
+  if (!text && on_terminal_) std::cout << '\n' << std::flush;  // what follows is the shell's
   if (!text) return std::nullopt;
   return Line{*std::move(text)};
 }
@@ -129,8 +152,12 @@ std::optional<std::string> Prompt::read(const char* prompt) const {
   }
   const std::unique_ptr<char, void (*)(void*)> typed(::readline(prompt), std::free);
   if (!typed) return std::nullopt;
-  if (typed.get()[0] != '\0') ::add_history(typed.get());
   return std::string(typed.get());
+}
+
+void Prompt::remember(const std::string& statement) const {
+  if (on_terminal_)
+    ::add_history(statement.substr(0, statement.find_last_not_of('\n') + 1).c_str());
 }
 
 }  // namespace hearth::cli

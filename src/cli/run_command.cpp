@@ -5,10 +5,10 @@
 #include "cli/exit_code.h"
 #include "cli/json_session.h"
 #include "cli/prompt.h"
+#include "cli/prompt_session.h"
 #include "cli/run_options.h"
 #include "cli/script_runner.h"
 #include "cli/shared_options.h"
-#include "cli/statement_reader.h"
 #include "cli/terminal.h"
 #include "os/descriptor_limit.h"
 #include "runtime/delegated_scope.h"
@@ -66,12 +66,6 @@ std::vector<Script> read_scripts(const std::vector<std::string>& files) {
   return scripts;
 }
 
-bool says_goodbye(std::string_view statement) {
-  for (const std::string_view word : {"exit\n", "exit()\n", "quit\n", "quit()\n"})
-    if (statement == word) return true;
-  return false;
-}
-
 // A script gets its KeyboardInterrupt; while there is none, everything else is given up.
 Task<> pass_interrupts(ScriptRunner& runner, asio::cancellation_signal& give_up) {
   asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
@@ -90,12 +84,6 @@ ScriptRunner::Run run_of(const Script& script) {
   return {.request = {.code = script.text}, .file = script.file};
 }
 
-Task<int> run_typed_text(ScriptRunner& runner, std::string text) {
-  ScriptRunner::Run run;
-  run.request.code = std::move(text);
-  co_return co_await runner.run_step(std::move(run));
-}
-
 Task<int> run_files(ScriptRunner& runner, const std::vector<Script>& scripts) {
   int first_failure = exit_code::ok;
   for (const Script& script : scripts) {
@@ -104,23 +92,6 @@ Task<int> run_files(ScriptRunner& runner, const std::vector<Script>& scripts) {
     if (code == exit_code::interrupted) break;
   }
   co_return first_failure;
-}
-
-// What a prompt is told until it ends; returns the last step's exit code.
-Task<int> run_typed(ScriptRunner& runner, Prompt& prompt, int last) {
-  StatementReader statement;
-  while (const std::optional<Prompt::Line> line =
-             prompt.line(statement.empty() ? ">>> " : "... ")) {
-    if (line->was_dropped) {
-      statement = {};
-    } else if (statement.add(line->text)) {
-      std::string text = statement.take();
-      if (says_goodbye(text)) co_return last;
-      last = co_await run_typed_text(runner, std::move(text));
-    }
-  }
-  if (!statement.empty()) last = co_await run_typed_text(runner, statement.take());
-  co_return last;
 }
 
 Task<int> run_all(ScriptRunner& runner, const RunOptions& options,
@@ -135,7 +106,11 @@ Task<int> run_all(ScriptRunner& runner, const RunOptions& options,
   if (!options.interactive) co_return co_await run_files(runner, scripts);
   int last = exit_code::ok;
   for (const Script& script : scripts) last = co_await runner.run_step(run_of(script));
-  if (prompt) co_return co_await run_typed(runner, *prompt, last);
+  if (prompt) {
+    if (prompt->on_terminal() && !options.quiet)
+      std::cout << banner_of(runner.blueprint(), options.timeout_seconds);
+    co_return co_await run_typed(runner, *prompt, last);
+  }
   JsonSession session(co_await asio::this_coro::executor, runner, std::cout);
   co_await session.run();
   co_return exit_code::ok;  // each answer has its verdict

@@ -39,6 +39,9 @@ class ScriptRunner {
   Task<int> run_script(Run run);
   // One step in the sandbox all steps share.
   Task<int> run_step(Run run);
+  const blueprint::SandboxConfig& blueprint() const {
+    return plan_.registry.blueprint(plan_.blueprint);
+  }
   bool is_running() const { return running_ != nullptr; }
   // Nothing more is run. While a sandbox is being forked a cancellation would be lost.
   void give_up() { has_given_up_ = true; }

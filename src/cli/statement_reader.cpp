@@ -1,5 +1,6 @@
 #include "cli/statement_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hearth::cli {
@@ -17,19 +18,45 @@ bool StatementReader::add(std::string_view line) {
   text_ += line;
   text_ += '\n';
   scan(line);
-  if (open_brackets_ > 0 || !open_quote_.empty() || continued_) return false;
-  return !in_block_ || ends_block;
+  return !is_open() && (!in_block_ || ends_block || broken_);
+}
+
+bool StatementReader::add_all(std::string_view lines) {
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    const std::string_view line = lines.substr(0, end);
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+    text_ += line;
+    text_ += '\n';
+    scan(line);
+  }
+  return !is_open();
+}
+
+bool StatementReader::is_open() const {
+  return !broken_ && (!closing_brackets_.empty() || !open_quote_.empty() || continued_);
+}
+
+void StatementReader::scan_bracket(char byte) {
+  if (byte == '(') closing_brackets_ += ')';
+  if (byte == '[') closing_brackets_ += ']';
+  if (byte == '{') closing_brackets_ += '}';
+  if (byte != ')' && byte != ']' && byte != '}') return;
+  broken_ = broken_ || !closing_brackets_.ends_with(byte);
+  if (!closing_brackets_.empty()) closing_brackets_.pop_back();
 }
 
 // One line's effect on what is open. A colon at its end opens a block; so does a decorator.
 void StatementReader::scan(std::string_view line) {
   char last = ' ';
   continued_ = false;
+  bool goes_on = false;  // a string in single quotes, after a backslash
   for (std::size_t at = 0; at < line.size(); ++at) {
     const char byte = line[at];
     if (!open_quote_.empty()) {
       if (byte == '\\') {
         ++at;
+        goes_on = at == line.size();
       } else if (line.substr(at).starts_with(open_quote_)) {
         at += open_quote_.size() - 1;
         open_quote_.clear();
@@ -44,13 +71,11 @@ void StatementReader::scan(std::string_view line) {
       at += open_quote_.size() - 1;
       continue;
     }
-    if (byte == '(' || byte == '[' || byte == '{') ++open_brackets_;
-    if ((byte == ')' || byte == ']' || byte == '}') && open_brackets_ > 0) --open_brackets_;
+    scan_bracket(byte);
     if (byte != ' ' && byte != '\t' && byte != '\r') last = byte;
   }
-  // A string in single quotes ends with its line.
-  if (open_quote_.size() == 1) open_quote_.clear();
-  if (open_brackets_ > 0 || !open_quote_.empty()) return;
+  if (open_quote_.size() == 1 && !goes_on) broken_ = true;  // it must end with its line
+  if (!closing_brackets_.empty() || !open_quote_.empty()) return;
   continued_ = last == '\\';
   const std::size_t first = line.find_first_not_of(" \t");
   if (last == ':' || (first != std::string_view::npos && line[first] == '@')) in_block_ = true;

@@ -46,3 +46,25 @@ TEST_CASE("what stands in strings and comments opens nothing") {
   CHECK(statements("x = 1  # if this:\n") == List{"x = 1  # if this:\n"});
   CHECK(statements("x = {'a': 1}\n") == List{"x = {'a': 1}\n"});
 }
+
+TEST_CASE("what no further line can complete is whole, for Python to refuse it") {
+  CHECK(statements("print(\"oops\nx = 1\n") == List{"print(\"oops\n", "x = 1\n"});
+  CHECK(statements("f(1]\nx = 1\n") == List{"f(1]\n", "x = 1\n"});
+  CHECK(statements("f)\n") == List{"f)\n"});
+  CHECK(statements("if f('oops:\nx = 1\n") == List{"if f('oops:\n", "x = 1\n"});
+}
+
+TEST_CASE("a string in single quotes goes on after a backslash") {
+  CHECK(statements("x = 'a\\\nb'\n") == List{"x = 'a\\\nb'\n"});
+  CHECK(statements("x = 'a\\\nb\nx = 1\n") == List{"x = 'a\\\nb\n", "x = 1\n"});
+}
+
+TEST_CASE("lines that come at once are one statement, whatever blank lines are in it") {
+  StatementReader reader;
+  const std::string text = "class A:\n  def n(self):\n    pass\n\n  def m(self):\n    pass";
+  CHECK(reader.add_all(text));
+  CHECK(reader.take() == text + "\n");
+  CHECK_FALSE(reader.add_all("f(1,\n\n  2"));
+  CHECK(reader.add(")"));
+  CHECK(reader.take() == "f(1,\n\n  2\n)\n");
+}

@@ -1,16 +1,12 @@
 #!/usr/bin/env python3
 """`hearth run` as its users meet it: exit codes, what goes where, Ctrl-C. Argument: the hearth
 program."""
-import fcntl
 import os
-import pty
 import resource
-import select
 import shutil
 import signal
 import socket
 import subprocess
-import termios
 import time
 import unittest
 import unittest.mock
@@ -380,91 +376,6 @@ class Run(RunCase):
                 except OSError:
                     pass
         return False
-
-    def test_the_prompt_on_a_terminal(self):
-        with Terminal(self.folder.name) as terminal:
-            terminal.read_until(b">>> ")
-            terminal.type(b"6 * 7\n")
-            terminal.read_until(b"42\r\n", b">>> ")
-            terminal.type(b"for i in range(2): print('n', i)\n\n")
-            terminal.read_until(b"n 1\r\n", b">>> ")
-            terminal.type(b"\x04")
-            self.assertEqual(terminal.exit_code(), 0)
-
-    def test_ctrl_c_at_the_prompt_drops_what_is_typed_and_nothing_else(self):
-        with Terminal(self.folder.name) as terminal:
-            terminal.read_until(b">>> ")
-            terminal.type(b"x = 'ke' + 'pt'\n")
-            terminal.read_until(b">>> ")
-            terminal.type(b"print((x,\n")
-            terminal.read_until(b"... ")
-            terminal.type(b"\x03")
-            terminal.read_until(b">>> ")
-            terminal.type(b"x\n")
-            terminal.read_until(b"kept", b">>> ")
-            terminal.type(b"exit()\n")
-            self.assertEqual(terminal.exit_code(), 0)
-
-    def test_what_is_typed_while_a_step_runs_is_read_after_it(self):
-        with Terminal(self.folder.name) as terminal:
-            terminal.read_until(b">>> ")
-            terminal.type(b"print('be' + 'gun', flush=True); import time; time.sleep(0.5)\n")
-            terminal.read_until(b"begun")
-            terminal.type(b"'typed' + 'ahead'\n\x04")
-            terminal.read_until(b"typedahead")
-            self.assertEqual(terminal.exit_code(), 0)
-            self.assertEqual(termios.tcgetattr(terminal.master), terminal.settings)
-
-    def test_a_script_typed_before_the_prompt_ends_with_ctrl_d(self):
-        with Terminal(self.folder.name, "-") as terminal:
-            terminal.type(b"x = 'ty' + 'ped'\n\x04")
-            terminal.read_until(b">>> ")
-            terminal.type(b"x\n")
-            terminal.read_until(b"typed", b">>> ")
-            terminal.type(b"\x04")
-            self.assertEqual(terminal.exit_code(), 0)
-
-
-class Terminal:
-    """`hearth run -i` on a terminal of its own."""
-
-    def __init__(self, home, *arguments):
-        self.master, self.slave = pty.openpty()
-        self.settings = termios.tcgetattr(self.master)
-        env = {**os.environ, "HOME": home, "TERM": "dumb", "XDG_STATE_HOME": home}
-        ends = {"stdin": self.slave, "stdout": self.slave, "stderr": self.slave}
-        self.process = subprocess.Popen(
-            [HEARTH, "run", "-i", *arguments],
-            env=env,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0),
-            **ends,
-        )
-        self.seen = b""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        os.close(self.slave)
-        os.close(self.master)
-
-    def type(self, keys):
-        os.write(self.master, keys)
-
-    def read_until(self, *texts):
-        """Until each of them has come, one after the other."""
-        for text in texts:
-            while text not in self.seen:
-                ready, _, _ = select.select([self.master], [], [], PATIENCE_SECONDS)
-                assert ready, "the terminal shows only %r" % self.seen
-                self.seen += os.read(self.master, 4096)
-            self.seen = self.seen[self.seen.index(text) + len(text) :]
-
-    def exit_code(self):
-        return self.process.wait(PATIENCE_SECONDS)
 
 
 if __name__ == "__main__":
