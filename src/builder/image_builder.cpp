@@ -15,6 +15,17 @@ using docker::at;
 using docker::number_at;
 using docker::text_at;
 
+Task<std::unique_ptr<ImageBuilder>> ImageBuilder::open(asio::any_io_executor loop,
+                                                       const registry::ToolRegistry& registry,
+                                                       docker::EngineAddress engine,
+                                                       ImageOptions options,
+                                                       std::size_t parallel_builds) {
+  std::unique_ptr<ImageBuilder> builder(new ImageBuilder(
+      std::move(loop), registry, std::move(engine), std::move(options), parallel_builds));
+  co_await builder->client_.ping();
+  co_return builder;
+}
+
 ImageBuilder::ImageBuilder(asio::any_io_executor loop, const registry::ToolRegistry& registry,
                            docker::EngineAddress engine, ImageOptions options,
                            std::size_t parallel_builds)
@@ -30,7 +41,7 @@ Task<std::string> ImageBuilder::ensure_sandbox(std::string name, OnProgress on_l
 
 Task<BuiltImage> ImageBuilder::ensure_image(std::string name, OnProgress on_line) {
   // Copies: the build may outlive this caller.
-  const BuildPlan plan = plan_of(registry_, std::move(name));
+  const BuildPlan plan = image_build_plan(registry_, std::move(name), options_);
   SharedWork<BuiltImage>::Job build = [plan, options = options_, engine = engine_](
                                           const std::stop_token& stop, const auto& report) {
     return build_image(plan, options, engine, stop, report);
@@ -50,7 +61,7 @@ Task<std::set<std::string>> ImageBuilder::images_in_use() {
 Task<std::vector<Built>> ImageBuilder::list() {
   std::set<std::string> wanted;
   for (const std::string& name : registry_.blueprint_names())
-    wanted.insert(image_tag(plan_of(registry_, name), options_));
+    wanted.insert(image_tag(image_build_plan(registry_, name, options_), options_));
   const std::set<std::string> in_use = co_await images_in_use();
   const std::string filter =
       docker::url_encode(json::serialize(json::object{{"label", json::array{image_recipe_label}}}));

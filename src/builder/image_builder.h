@@ -7,6 +7,7 @@
 #include "docker/engine_client.h"
 #include "registry/tool_registry.h"
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,9 +16,13 @@ namespace hearth::builder {
 
 class ImageBuilder : public SandboxBuilder {
  public:
-  // `registry` must outlive this.
-  ImageBuilder(asio::any_io_executor loop, const registry::ToolRegistry& registry,
-               docker::EngineAddress engine, ImageOptions options, std::size_t parallel_builds = 2);
+  // Asks the engine first: EngineUnreachable says how to fix what is wrong with its socket.
+  // `registry` must outlive the builder.
+  static Task<std::unique_ptr<ImageBuilder>> open(asio::any_io_executor loop,
+                                                  const registry::ToolRegistry& registry,
+                                                  docker::EngineAddress engine,
+                                                  ImageOptions options,
+                                                  std::size_t parallel_builds = 2);
 
   // Also EngineUnreachable and EngineError.
   Task<BuiltImage> ensure_image(std::string name, OnProgress on_line);
@@ -27,6 +32,8 @@ class ImageBuilder : public SandboxBuilder {
   Task<std::vector<std::string>> prune() override;
 
  private:
+  ImageBuilder(asio::any_io_executor loop, const registry::ToolRegistry& registry,
+               docker::EngineAddress engine, ImageOptions options, std::size_t parallel_builds);
   Task<std::set<std::string>> images_in_use();
   Task<bool> remove(std::string image);
 

@@ -90,8 +90,21 @@ std::string compile_command(const std::string& tree) {
   return command;
 }
 
+// Debian's and Docker's images of a language without "-slim" have a compiler and headers.
+std::string without_slim(std::string image) {
+  constexpr std::string_view suffix = "-slim";
+  if (image.ends_with(suffix)) image.resize(image.size() - suffix.size());
+  return image;
+}
+
+std::string image_for_packages(const ImageOptions& options) {
+  if (!options.pip.allow_source_builds) return options.base_image;
+  return options.build_image.empty() ? without_slim(options.base_image) : options.build_image;
+}
+
 std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
-                           const std::string& base, const std::string& stage) {
+                           const std::string& stage) {
+  const std::string base = replaced(image_for_packages(options), "{version}", plan.python_version);
   std::string text = "FROM " + base + " AS packages\n" +
                      label(image_blueprint_label, plan.blueprint) + label(image_stage_label, stage);
   // Packages may run code when they are installed: as a user that owns nothing but the result.
@@ -118,7 +131,7 @@ std::string dockerfile_of(const BuildPlan& plan, const ImageOptions& options,
                           const std::string& stage, const std::string& recipe) {
   const std::string base = replaced(options.base_image, "{version}", plan.python_version);
   std::string text;
-  if (!plan.packages.empty()) text += packages_stage(plan, options, base, stage);
+  if (!plan.packages.empty()) text += packages_stage(plan, options, stage);
   text += "FROM " + base + "\nUSER root\n";
   if (!plan.packages.empty())
     text += "COPY --from=packages --chown=0:0 /packages /hearth/packages\n";
@@ -180,6 +193,15 @@ void add_programs(registry::Digest& digest, const backend::Programs& programs) {
 }
 
 }  // namespace
+
+BuildPlan image_build_plan(const registry::ToolRegistry& registry, std::string blueprint,
+                           const ImageOptions& options) {
+  BuildPlan plan = plan_of(registry, std::move(blueprint));
+  if (options.has_tools) return plan;
+  plan.tools.clear();
+  plan.checksum = registry.checksum_without_tools(plan.blueprint);
+  return plan;
+}
 
 std::string image_tag(const BuildPlan& plan, const ImageOptions& options) {
   registry::Digest checksum;

@@ -21,6 +21,10 @@ struct ImageOptions {
   std::string prefix = "hearth-sandbox-";
   // `{version}` is the blueprint's Python version.
   std::string base_image = "python:{version}-slim";
+  // The same for the stage that installs packages, if they may be built from sources. Of it nothing
+  // else stays. Empty: base_image without "-slim".
+  std::string build_image{};
+  bool has_tools = true;  // false: they are mounted into each container
   PipOptions pip{};
   std::string netrc{};    // credentials of the package index, as in that file
   std::string network{};  // for the installation of packages; empty: the engine's default
@@ -37,6 +41,10 @@ struct ImagePlan {
   std::string stage{};  // names the first stage's images, which are removed: until when, and an id
   bool needs_network = false;
 };
+
+// As the image of a blueprint needs it. Throws UnknownBlueprint.
+BuildPlan image_build_plan(const registry::ToolRegistry& registry, std::string blueprint,
+                           const ImageOptions& options);
 
 // <prefix><name>:<checksum>. The checksum covers the blueprint's environment, where its packages
 // come from and the programs of Hearth in the image. So two versions of Hearth, or two

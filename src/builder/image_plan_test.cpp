@@ -96,6 +96,43 @@ TEST_CASE("C18: the Python version selects the base image") {
   CHECK(dockerfile.find("\nFROM python:3.12.4-slim\n") != std::string::npos);
 }
 
+TEST_CASE("B9: packages are compiled in a stage of another image, if they may be") {
+  Fixture f;
+  f.plan.packages = {"httpx"};
+  const auto begins = [&](const std::string& text) {
+    return plan_image(f.plan, f.options).dockerfile.starts_with(text);
+  };
+  CHECK(begins("FROM python:3.11-slim AS packages\n"));
+  f.options.pip.allow_source_builds = true;
+  CHECK(begins("FROM python:3.11 AS packages\n"));
+  f.options.build_image = "mine/compilers:{version}";
+  CHECK(begins("FROM mine/compilers:3.11 AS packages\n"));
+  CHECK(plan_image(f.plan, f.options).dockerfile.find("\nFROM python:3.11-slim\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("H25: B4: an image that tools are mounted into depends on their packages, not on them") {
+  Fixture f;
+  const auto tag_with = [&](const std::string& source, std::vector<std::string> packages) {
+    registry::ToolRegistry registry;
+    registry.register_blueprint({.name = "box"});
+    registry::Tool tool;
+    tool.config = {.name = "t", .blueprints = {"box"}, .packages = std::move(packages)};
+    tool.source = source;
+    registry.register_tool(tool);
+    const BuildPlan plan = image_build_plan(registry, "box", f.options);
+    CHECK(plan.tools.empty() != f.options.has_tools);
+    return image_tag(plan, f.options);
+  };
+  const std::string baked = tag_with("x = 1\n", {});
+  CHECK(tag_with("x = 2\n", {}) != baked);
+  f.options.has_tools = false;
+  const std::string mounted = tag_with("x = 1\n", {});
+  CHECK(mounted != baked);
+  CHECK(tag_with("x = 2\n", {}) == mounted);
+  CHECK(tag_with("x = 1\n", {"httpx"}) != mounted);
+}
+
 TEST_CASE("B3: a tag is made of the prefix, the blueprint's name and a checksum") {
   Fixture f;
   CHECK(std::regex_match(f.tag(), std::regex("hearth-sandbox-box:[0-9a-f]{64}")));

@@ -128,6 +128,7 @@ Task<std::shared_ptr<DockerEngine>> DockerEngine::open(DockerEngineOptions optio
   engine->owner_ = owner_of(engine->options_.state_dir / "docker");
   engine->instance_ = random_id();
   engine->alive_ = os::FileLock::try_acquire(engine->lock_of(engine->instance_));
+  engine->shown_tools_.emplace(engine->options_.state_dir, engine->instance_);
   co_await engine->reconcile();
   co_return engine;
 }
@@ -205,6 +206,8 @@ Task<> DockerEngine::reconcile() {
       }
     }
   }
+  for (const std::string& instance : ShownTools::instances(options_.state_dir))
+    if (is_dead(instance)) ShownTools::remove(options_.state_dir, instance);
   std::error_code ignored;
   for (const auto& [instance, lock] : dead)
     if (!stubborn.contains(instance)) fs::remove(lock_of(instance), ignored);

@@ -5,6 +5,7 @@
 #include "async/mutex.h"
 #include "docker/container_uids.h"
 #include "docker/engine_client.h"
+#include "docker/shown_tools.h"
 #include "os/file_lock.h"
 
 #include <array>
@@ -41,6 +42,9 @@ class DockerEngine {
   bool has_recursive_read_only() const;
   const std::string& seccomp_profile() const { return seccomp_profile_; }
 
+  // For containers of this process.
+  const ShownTools& shown_tools() const { return *shown_tools_; }
+
   // On everything this process makes.
   std::map<std::string, std::string> labels(const std::string& blueprint_name) const;
   // For a new container.
@@ -70,6 +74,7 @@ class DockerEngine {
   std::string owner_;
   std::string instance_;
   std::optional<os::FileLock> alive_;
+  std::optional<ShownTools> shown_tools_;
 };
 
 // For `hearth doctor`: `20.10.24 (API 1.41), cgroups 1, overlay2, runtimes runc, runsc`.

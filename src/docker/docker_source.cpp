@@ -2,6 +2,7 @@
 
 #include "async/within.h"
 #include "backend/await_ready.h"
+#include "backend/layout.h"
 #include "backend/mount_check.h"
 #include "base/log.h"
 #include "base/scope_exit.h"
@@ -107,6 +108,11 @@ DockerSource::DockerSource(const asio::any_io_executor& executor,
   order_.mounts = backend::resolve_mounts(
       std::move(mounts), {engine_->options().address.socket, engine_->options().state_dir.string()},
       backend::Mounter::engine);
+}
+
+void DockerSource::show_tools(std::string directory) {
+  order_.mounts.push_back(
+      {.source = std::move(directory), .target = backend::layout::tools, .read_only = true});
 }
 
 Task<std::unique_ptr<backend::Sandbox>> DockerSource::spawn() {

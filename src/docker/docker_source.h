@@ -28,6 +28,10 @@ class DockerSource : public backend::SandboxSource {
   Task<std::unique_ptr<backend::Sandbox>> spawn() override;
   Task<> close() override;
 
+  // Before the first spawn: containers have the tools of this directory of the engine's machine
+  // instead of those of the image.
+  void show_tools(std::string directory);
+
   DockerEngine& engine() { return *engine_; }
   const ContainerOrder& order() const { return order_; }
 

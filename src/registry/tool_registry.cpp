@@ -180,10 +180,18 @@ std::vector<std::string> ToolRegistry::secret_names_of(std::string_view blueprin
 }
 
 std::string ToolRegistry::blueprint_checksum(std::string_view name) const {
+  return checksum(name, tools_of(name));
+}
+
+std::string ToolRegistry::checksum_without_tools(std::string_view name) const {
+  return checksum(name, {});
+}
+
+std::string ToolRegistry::checksum(std::string_view name,
+                                   const std::vector<const Tool*>& tools) const {
   const blueprint::SandboxConfig& config = blueprint(name);
   std::vector<std::string> preload = config.preload;
   std::sort(preload.begin(), preload.end());
-  const std::vector<const Tool*> tools = tools_of(name);
 
   Digest digest;
   digest.add("hearth environment 1");  // of this serialisation; raise it when it changes

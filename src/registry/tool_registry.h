@@ -47,6 +47,9 @@ class ToolRegistry {
   // Changes with the harness's version, the Python version, packages, preloaded modules and any
   // byte of a tool; not with the order of anything. 64 hexadecimal digits.
   std::string blueprint_checksum(std::string_view name) const;
+  // The same but for the tools themselves, for an environment that tools are mounted into. Their
+  // packages are part of it.
+  std::string checksum_without_tools(std::string_view name) const;
 
   std::vector<std::string> blueprint_names() const;  // sorted
 
@@ -56,6 +59,7 @@ class ToolRegistry {
     std::vector<std::string> tools;  // sorted names
   };
   const Entry& entry(std::string_view name) const;
+  std::string checksum(std::string_view name, const std::vector<const Tool*>& tools) const;
   // At most one: the first tool beyond what all of them together may be.
   std::vector<ToolProblem> excess_problems(const std::vector<Tool>& tools) const;
   std::vector<ToolProblem> registration_problems(const std::vector<Tool>& tools) const;

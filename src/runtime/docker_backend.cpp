@@ -19,6 +19,8 @@ builder::ImageOptions image_options(const BackendContext& context) {
   builder::ImageOptions options;
   options.prefix = docker.image_prefix;
   options.base_image = docker.base_image;
+  options.build_image = docker.build_image;
+  options.has_tools = docker.tools == settings::ToolPlace::image;
   options.network = docker.build_network;
   options.pip = build.pip;
   options.build_timeout = build.build_timeout;
@@ -32,16 +34,34 @@ builder::ImageOptions image_options(const BackendContext& context) {
 }  // namespace
 
 DockerBackend::DockerBackend(asio::any_io_executor executor, const registry::ToolRegistry& registry,
-                             builder::ImageOptions images, docker::DockerEngineOptions engine)
+                             builder::ImageOptions images, docker::DockerEngineOptions engine,
+                             pool::HostPathMap host_paths)
     : executor_(std::move(executor)),
       registry_(registry),
+      images_(std::move(images)),
       options_(std::move(engine)),
-      builder_(executor_, registry, options_.address, std::move(images)) {}
+      host_paths_(std::move(host_paths)) {}
 
 Task<std::shared_ptr<docker::DockerEngine>> DockerBackend::engine() {
   const Mutex::Lock lock = co_await opening_.lock();
   if (!engine_) engine_ = co_await docker::DockerEngine::open(options_);
   co_return engine_;
+}
+
+Task<builder::ImageBuilder*> DockerBackend::builder() {
+  const Mutex::Lock lock = co_await opening_.lock();
+  if (!builder_)
+    builder_ =
+        co_await builder::ImageBuilder::open(executor_, registry_, options_.address, images_);
+  co_return builder_.get();
+}
+
+Task<std::vector<backend::Built>> DockerBackend::list() {
+  co_return co_await (co_await builder())->list();
+}
+
+Task<std::vector<std::string>> DockerBackend::prune() {
+  co_return co_await (co_await builder())->prune();
 }
 
 // Without an engine nothing is missing: only containers need it.
@@ -60,11 +80,13 @@ Task<std::vector<backend::Finding>> DockerBackend::examine() {
 }
 
 Task<std::string> DockerBackend::build(std::string blueprint, OnProgress on_progress) {
-  return builder_.ensure_sandbox(std::move(blueprint), std::move(on_progress));
+  builder::ImageBuilder* const images = co_await builder();
+  co_return co_await images->ensure_sandbox(std::move(blueprint), std::move(on_progress));
 }
 
 Task<std::string> DockerBackend::image_id(std::string blueprint, OnProgress on_progress) {
-  co_return (co_await builder_.ensure_image(std::move(blueprint), std::move(on_progress))).id;
+  builder::ImageBuilder* const images = co_await builder();
+  co_return (co_await images->ensure_image(std::move(blueprint), std::move(on_progress))).id;
 }
 
 Task<std::unique_ptr<backend::SandboxSource>> DockerBackend::open(
@@ -77,8 +99,20 @@ Task<std::unique_ptr<backend::SandboxSource>> DockerBackend::open(
   const std::shared_ptr<docker::DockerEngine> opened = co_await engine();
   std::string image = co_await image_id(blueprint, std::move(on_progress));
   auto rebuild = [this, blueprint] { return image_id(blueprint, {}); };
-  co_return std::make_unique<docker::DockerSource>(executor_, opened, std::move(image), config,
-                                                   std::move(mounts), std::move(rebuild));
+  auto source = std::make_unique<docker::DockerSource>(executor_, opened, std::move(image), config,
+                                                       std::move(mounts), std::move(rebuild));
+  if (!images_.has_tools) {
+    const std::string tools = opened->shown_tools().directory_of(tool_files(blueprint)).string();
+    source->show_tools(host_paths_.resolve(tools).value_or(tools));
+  }
+  co_return source;
+}
+
+std::vector<docker::ToolFile> DockerBackend::tool_files(const std::string& blueprint) const {
+  std::vector<docker::ToolFile> files;
+  for (const registry::Tool* tool : registry_.tools_of(blueprint))
+    files.push_back({tool->config.name, tool->source});
+  return files;
 }
 
 std::unique_ptr<backend::Backend> open_docker_backend(const BackendContext& context) {
@@ -87,7 +121,8 @@ std::unique_ptr<backend::Backend> open_docker_backend(const BackendContext& cont
   options.runtime = context.settings.docker.runtime;
   options.state_dir = state_directory(context.settings, context.env);
   return std::make_unique<DockerBackend>(context.executor, context.registry, image_options(context),
-                                         std::move(options));
+                                         std::move(options),
+                                         pool::HostPathMap(context.settings.host_path_map));
 }
 
 }  // namespace hearth::runtime

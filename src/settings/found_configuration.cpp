@@ -56,6 +56,10 @@ class Review {
     if (!settings.docker.runtime.empty()) refuse("docker.runtime", "chooses a runtime");
     if (settings.docker.base_image != defaults.docker.base_image)
       refuse("docker.base_image", "chooses what runs while packages are installed");
+    if (!settings.docker.build_image.empty())
+      refuse("docker.build_image", "chooses what runs while packages are installed");
+    if (settings.docker.tools != defaults.docker.tools)
+      refuse("docker.tools", "chooses what the engine mounts");
     if (settings.docker.image_prefix != defaults.docker.image_prefix)
       refuse("docker.image_prefix", "chooses the names of images");
     if (!settings.docker.build_network.empty())

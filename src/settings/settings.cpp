@@ -66,6 +66,10 @@ bool is_image_prefix(const std::string& prefix) {
   return !prefix.empty() && prefix.size() <= 60 && blueprint::is_image_path(prefix + 'x');
 }
 
+bool is_image_name(const std::string& name) {
+  return !name.empty() && name.find_first_of(std::string_view(" \t\r\n\0", 5)) == std::string::npos;
+}
+
 void check_docker(Problems& problems, const Settings& settings) {
   const DockerSettings& docker = settings.docker;
   if (!docker.host.empty() && !docker.host.starts_with("unix:///") &&
@@ -75,10 +79,12 @@ void check_docker(Problems& problems, const Settings& settings) {
                         "tcp://127.0.0.1:2375, is " +
                             in_quotes(docker.host)});
   check_no_nul(problems, "docker.host", docker.host);
-  if (docker.base_image.empty() ||
-      docker.base_image.find_first_of(std::string_view(" \t\r\n\0", 5)) != std::string::npos)
+  if (!is_image_name(docker.base_image))
     problems.push_back({"docker.base_image", "must name an image, like python:{version}-slim, is " +
                                                  in_quotes(docker.base_image)});
+  if (!docker.build_image.empty() && !is_image_name(docker.build_image))
+    problems.push_back({"docker.build_image", "must name an image, like python:{version}, is " +
+                                                  in_quotes(docker.build_image)});
   if (!is_image_prefix(docker.image_prefix))
     problems.push_back({"docker.image_prefix",
                         "must begin with a letter or digit, hold only a-z, 0-9, -, _, . and /, and "

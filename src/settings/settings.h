@@ -68,13 +68,22 @@ struct NativeSettings {
   bool operator==(const NativeSettings&) const = default;
 };
 
+// Where a container has the sources of its tools from.
+enum class ToolPlace { image, mount };
+constexpr auto names_of(ToolPlace /*type*/) {
+  return enum_names<ToolPlace>({{ToolPlace::image, "image"}, {ToolPlace::mount, "mount"}});
+}
+
 // Sandboxes that are containers of a Docker engine.
 struct DockerSettings {
   std::string host{};     // unix://PATH or tcp://LOOPBACK:PORT; empty: $DOCKER_HOST, else the usual
   std::string runtime{};  // runc, crun, runsc, ...; empty: the engine's default
   std::string base_image = "python:{version}-slim";
+  // For packages without wheels; empty: base_image without "-slim", which has a compiler.
+  std::string build_image{};
   std::string image_prefix = "hearth-sandbox-";
   std::string build_network{};  // while packages are installed; empty: the engine's default
+  ToolPlace tools = ToolPlace::image;
   bool operator==(const DockerSettings&) const = default;
 };
 

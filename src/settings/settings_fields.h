@@ -53,8 +53,10 @@ void for_each_field(Self& docker, Visit&& visit) {
   visit("host", docker.host);
   visit("runtime", docker.runtime);
   visit("base_image", docker.base_image);
+  visit("build_image", docker.build_image);
   visit("image_prefix", docker.image_prefix);
   visit("build_network", docker.build_network);
+  visit("tools", docker.tools);
 }
 
 template <blueprint::MaybeConst<SecretSource> Self, typename Visit>

@@ -73,4 +73,36 @@ with tarfile.open(f"{directory}/{name}-1.0.tar.gz", "w:gz") as archive:
              {directory, name, code});
 }
 
+// A source archive whose module is written in C. It builds itself with `cc`, without setuptools.
+inline void write_c_archive(const std::filesystem::path& directory, const std::string& name,
+                            const std::string& c_source) {
+  run_python(R"(
+import io, sys, tarfile
+directory, name, source = sys.argv[1:]
+backend = f'''
+import subprocess, sysconfig, zipfile
+info = "{name}-1.0.dist-info"
+def build_wheel(directory, config=None, metadata_directory=None):
+    include = "-I" + sysconfig.get_path("include")
+    subprocess.run(["cc", "-shared", "-fPIC", include, "{name}.c", "-o", "{name}.so"], check=True)
+    file = "{name}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(directory + "/" + file, "w") as wheel:
+        wheel.write("{name}.so")
+        wheel.writestr(info + "/METADATA", "Metadata-Version: 2.1\\nName: {name}\\nVersion: 1.0\\n")
+        wheel.writestr(info + "/WHEEL",
+                       "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr(info + "/RECORD", "")
+    return file
+'''
+project = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+with tarfile.open(f"{directory}/{name}-1.0.tar.gz", "w:gz") as archive:
+    for file, text in {"backend.py": backend, "pyproject.toml": project, f"{name}.c": source,
+                       "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"}.items():
+        member = tarfile.TarInfo(f"{name}-1.0/{file}")
+        member.size = len(text.encode())
+        archive.addfile(member, io.BytesIO(text.encode()))
+)",
+             {directory, name, c_source});
+}
+
 }  // namespace hearth::test

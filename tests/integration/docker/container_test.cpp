@@ -1,5 +1,8 @@
 // Sandboxes that are containers: the P rows about spawning, as the engine and the script see it.
+#include "base/id.h"
+#include "base/scope_exit.h"
 #include "docker/docker_sandbox.h"
+#include "os/run_program.h"
 #include "runtime/docker_backend.h"
 #include "tests/support/any_backend.h"
 #include "tests/support/docker_pool.h"
@@ -8,6 +11,10 @@
 
 #include <sys/mount.h>
 #include <sys/stat.h>
+
+#include <cstdlib>
+#include <memory>
+#include <set>
 
 using namespace hearth;
 using namespace hearth::test;
@@ -78,12 +85,6 @@ TEST_CASE("P21: P22: P23: what was ordered is what the engine made") {
   CHECK(host.at("LogConfig").at("Type") == json::value("none"));
   const std::string uid = backend.run_in(*sandbox, "import os; print(os.getuid())").stdout_text;
   CHECK(found.at("Config").at("User") == json::value(uid.substr(0, uid.find('\n')) + ":10001"));
-  const auto setuid = backend.run_in(*sandbox, R"(
-import os, shutil, subprocess
-print(subprocess.run(["/usr/bin/su", "-c", "id -u"], capture_output=True).returncode != 0)
-print(subprocess.run(["id", "-u"], capture_output=True, text=True).stdout.strip())
-)");
-  CHECK(setuid.stdout_text == "True\n" + uid);
 }
 
 TEST_CASE("P24: P25: file resources are bound from where the engine's machine has them") {
@@ -109,17 +110,192 @@ TEST_CASE("P28: a managed container has an id, a writer, a reader and a count of
   DockerPool pool({docker_config()});
   pool.startup();
   std::string first;
-  for (int use = 0; use < 3; ++use) {
+  for (std::uint64_t use = 1; use <= 3; ++use) {
     pool::Lease lease = pool.checkout();
+    CHECK(lease.use_count() == use);
     docker::DockerSandbox& sandbox = container(lease.sandbox());
     CHECK(sandbox.id().size() == 12);
     CHECK(sandbox.container_id().starts_with(sandbox.id()));
-    CHECK(pool.turn(lease, "print('x')").stdout_text == "x\n");
     if (first.empty()) first = sandbox.id();
-    CHECK(sandbox.id() == first);  // reset and used again
+    CHECK(sandbox.id() == first);  // reset and reused
+    SandboxChannel& channel = lease.sandbox().channel();
+    wire::RunRequest request;
+    request.execution_id = "by-hand";
+    request.script = "print('x')";
+    run_task(pool.loop, channel.send(request));
+    std::vector<std::string> events;
+    while (events.empty() || events.back() != "script_done")
+      events.emplace_back(wire::type_of(run_task(pool.loop, channel.receive()).event.body));
+    CHECK(events == std::vector<std::string>{"stdout", "script_done"});
     lease = {};
     pool.run_until([&] { return pool.stats().idle == 1; });
   }
+}
+
+TEST_CASE("P15: by default a container serves fifty leases of one owner, then another does") {
+  DockerPool pool({docker_config()});
+  pool.startup();
+  std::string first;
+  for (std::uint64_t use = 1; use <= 50; ++use) {
+    pool::Lease lease = pool.checkout();
+    if (first.empty()) first = lease.sandbox_id();
+    REQUIRE(lease.sandbox_id() == first);
+    REQUIRE(lease.use_count() == use);
+    lease = {};
+    pool.run_until([&] { return pool.stats().idle == 1; });
+  }
+  CHECK(pool.checkout().sandbox_id() != first);
+  pool.run_until([&] { return is_gone(first); });
+}
+
+TEST_CASE("P30: a container that cannot be made fails its caller, and its place is free again") {
+  const TemporaryDirectory place;
+  ::chmod(place.path().c_str(), 0755);
+  const std::filesystem::path shown = place.path() / "shown";
+  std::filesystem::create_directory(shown);
+  blueprint::SandboxConfig config = docker_config("default", 0);
+  config.resources = {{shown.string(), "/data", true, {}}};
+  settings::Settings settings;
+  settings.pool.max_overflow = 2;
+  runtime::RuntimeOptions options;
+  options.fleet.circuit.opens_after = 100;
+  DockerPool pool({config}, settings, options);
+  pool.startup();
+  std::filesystem::remove(shown);  // the engine refuses to bind what is not there
+  for (int i = 0; i < 3; ++i) CHECK_THROWS_AS(pool.checkout(), backend::SpawnError);
+  std::filesystem::create_directory(shown);
+  const pool::Lease one = pool.checkout();
+  pool::Lease two = pool.checkout();
+  CHECK(pool.turn(two, "print('well')").stdout_text == "well\n");
+  CHECK(pool.stats().live == 2);
+}
+
+TEST_CASE("P35: the containers that a pool knows of are those that the engine lists") {
+  settings::Settings settings;
+  settings.pool.max_overflow = 2;
+  DockerPool pool({docker_config("default", 2)}, settings);
+  const auto listed = [&] {
+    std::set<std::string> ids;
+    for (const json::value& one : containers_with(pool.owner()))
+      ids.emplace(std::string(one.at("Id").as_string()).substr(0, 12));
+    return ids;
+  };
+  const auto known = [&] {
+    const std::vector<std::string> ids = pool.pool.live_ids();
+    return std::set<std::string>(ids.begin(), ids.end());
+  };
+  pool.startup();
+  CHECK(known().size() == 2);
+  CHECK(listed() == known());
+  {
+    std::vector<pool::Lease> leases;
+    for (int i = 0; i < 4; ++i) leases.push_back(pool.checkout());
+    CHECK(known().size() == 4);
+    CHECK(listed() == known());
+    leases.front().mark_unusable();
+    call_engine({.method = "POST", .path = "/containers/" + leases.back().sandbox_id() + "/kill"});
+  }
+  pool.run_until([&] { return pool.stats().idle == 2 && pool.stats().live == 2; });
+  pool.run_until([&] { return listed().size() == 2; });
+  CHECK(listed() == known());
+}
+
+TEST_CASE("H25: with tools by mount one image serves many sets of tools") {
+  const auto pool_with = [](settings::ToolPlace place, const std::string& source) {
+    settings::Settings settings;
+    settings.docker.tools = place;
+    auto pool = std::make_unique<DockerPool>(std::vector{docker_config()}, settings);
+    registry::Tool tool;
+    tool.config = {.name = "answers", .blueprints = {"default"}};
+    tool.source = source;
+    pool->registry.register_tool(tool);
+    pool->startup();
+    return pool;
+  };
+  const std::string script = R"(
+import errno, os
+print(answer(), sorted(name for name in os.listdir("/tools") if name[0] != "_"))
+try: open("/tools/x.py", "w")
+except OSError as error: print(errno.errorcode[error.errno])
+)";
+  std::set<std::string> images;
+  const auto image_of = [](pool::Lease& lease) {
+    return std::string(inspect(lease.sandbox()).at("Image").as_string());
+  };
+  for (const std::string number : {"1", "2"}) {
+    const auto pool =
+        pool_with(settings::ToolPlace::mount, "def answer(): return " + number + "\n");
+    CHECK(docker::ShownTools::instances(pool->state.path()).size() == 1);
+    pool::Lease lease = pool->checkout();
+    CHECK(pool->turn(lease, script).stdout_text == number + " ['answers.py']\nEROFS\n");
+    images.insert(image_of(lease));
+  }
+  CHECK(images.size() == 1);
+
+  const auto baked = pool_with(settings::ToolPlace::image, "def answer(): return 3\n");
+  pool::Lease lease = baked->checkout();
+  CHECK(baked->turn(lease, script).stdout_text == "3 ['answers.py']\nEROFS\n");
+  CHECK_FALSE(images.contains(image_of(lease)));
+}
+
+TEST_CASE("P23: a program of the image with the set-user bit gives no rights") {
+  const TemporaryDirectory place;
+  const auto docker = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "--host=" + engine_address().text());
+    const os::ProgramResult result =
+        os::run_program({.program = "docker", .arguments = std::move(arguments)});
+    REQUIRE_MESSAGE(result.succeeded(), result.errors);
+    return result.output;
+  };
+  place.write("Dockerfile",
+              "FROM python:3.11-slim\nRUN cp /usr/bin/id /usr/bin/id-of-root && "
+              "chmod 4755 /usr/bin/id-of-root\n");
+  docker({"build", "--quiet", "--network=none", "--tag", "hearth-test-setuid:1",
+          place.path().string()});
+  const ScopeExit removed([] { remove_image("hearth-test-setuid:1"); });
+  // It does give them where nothing forbids it.
+  CHECK(docker({"run", "--rm", "--network=none", "--user=12345", "hearth-test-setuid:1",
+                "id-of-root", "-u"}) == "0\n");
+
+  settings::Settings settings;
+  settings.docker.base_image = "hearth-test-setuid:1";
+  DockerPool pool({docker_config("setuid")}, settings);
+  run_task(pool.loop, pool.pool.startup());
+  pool::Lease lease = pool.checkout({}, "setuid");
+  CHECK(pool.turn(lease, R"(
+import os, subprocess
+said = subprocess.run(["id-of-root", "-u"], capture_output=True, text=True).stdout
+print(int(said) == os.getuid() > 10001)
+)")
+            .stdout_text == "True\n");
+}
+
+TEST_CASE("C26: the value of a secret is in no layer of an image that a script used it in") {
+  const std::string value = "hush-" + random_id();
+  const std::string known = "known_" + random_id();
+  blueprint::SandboxConfig config = docker_config();
+  config.secrets = {"KEY"};
+  runtime::RuntimeOptions options;
+  options.secrets = {{"KEY", Secret(value)}};
+  DockerPool pool({config}, {}, options);
+  registry::Tool tool;
+  tool.config = {.name = "mark", .blueprints = {"default"}};
+  tool.source = "# " + known + "\n";
+  pool.registry.register_tool(tool);
+  pool.startup();
+  pool::Lease lease = pool.checkout();
+  CHECK(pool.turn(lease, "import os\nprint(os.environ['KEY'])").stdout_text == value + "\n");
+  // Names, history, configuration and the files of every layer.
+  const auto count = [&](const std::string& text) {
+    const os::ProgramResult result = os::run_program(
+        {.program = "/bin/sh",
+         .arguments = {"-c", "docker --host=\"$1\" save \"$2\" | grep -c -a -F -- \"$3\"", "sh",
+                       engine_address().text(), pool.tag_of("default"), text}});
+    INFO(result.errors);
+    return std::atoi(result.output.c_str());
+  };
+  CHECK(count(known) > 0);
+  CHECK(count(value) == 0);
 }
 
 TEST_CASE("a container that ends by itself is noticed, and another takes its place") {
@@ -186,7 +362,8 @@ TEST_CASE("a container that cannot become ready leaves nothing, and says why") {
     CHECK(containers_with(std::string(docker::blueprint_label) + '=' + name).empty());
 }
 
-TEST_CASE("one that is not ready in time is given up, and nothing of it is left") {
+TEST_CASE("P32: one that is not ready in time is given up, and nothing of it is left") {
+  CHECK(docker::DockerEngineOptions{}.ready_limit == std::chrono::seconds(30));
   registry::ToolRegistry registry;
   blueprint::SandboxConfig config = docker_config("slow");
   registry.register_blueprint(config);

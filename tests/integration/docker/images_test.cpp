@@ -2,6 +2,7 @@
 #include "builder/tar_archive.h"
 #include "docker/container_spec.h"
 #include "docker/docker_source.h"
+#include "os/unique_fd.h"
 #include "tests/support/any_backend.h"
 #include "tests/support/docker_engine.h"
 #include "tests/support/python_packages.h"
@@ -11,7 +12,13 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 
+#include <sys/inotify.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <ctime>
 #include <exception>
 
 using namespace hearth;
@@ -59,13 +66,17 @@ struct Images {
     registry.register_tool(tool);
   }
   std::string tag_of(const std::string& name) const {
-    return builder::image_tag(builder::plan_of(registry, name), options);
+    return builder::image_tag(builder::image_build_plan(registry, name, options), options);
+  }
+  std::unique_ptr<builder::ImageBuilder> open_builder() {
+    return run_task(loop, builder::ImageBuilder::open(loop.get_executor(), registry,
+                                                      engine_address(), options));
   }
   // By a new builder, as after a restart.
   std::string ensure(const std::string& name) {
     progress.clear();
-    builder::ImageBuilder builder(loop.get_executor(), registry, engine_address(), options);
-    std::string tag = run_task(loop, builder.ensure_sandbox(name, [this](const std::string& line) {
+    const auto builder = open_builder();
+    std::string tag = run_task(loop, builder->ensure_sandbox(name, [this](const std::string& line) {
       progress.push_back(line);
     }));
     tags.push_back(tag);
@@ -114,6 +125,20 @@ std::size_t stages_left(const std::string& sandbox) {
       std::count_if(all.begin(), all.end(), [&](const json::value& image) {
         return image.at("Labels").at(builder::image_blueprint_label) == json::value(sandbox);
       }));
+}
+
+// By the engine's own record: a build that finds every layer in its cache tags its image, too.
+std::size_t times_tagged(const std::string& tag, std::time_t since) {
+  const std::string filters = json::serialize(json::object{
+      {"type", json::array{"image"}}, {"event", json::array{"tag"}}, {"image", json::array{tag}}});
+  std::string events;
+  asio::io_context loop(1);
+  docker::EngineClient client(engine_address());
+  run_task(loop, client.stream({.path = "/events?since=" + std::to_string(since) +
+                                        "&until=" + std::to_string(std::time(nullptr) + 1) +
+                                        "&filters=" + docker::url_encode(filters)},
+                               {}, [&](std::string_view bytes) { events += bytes; }));
+  return static_cast<std::size_t>(std::count(events.begin(), events.end(), '\n'));
 }
 
 }  // namespace
@@ -234,6 +259,45 @@ print(os.path.exists("/bin/true") or "true went with them")
 )") == "[]\nTrue\n");
 }
 
+TEST_CASE("B9: a package in C is compiled for an image that has no compiler") {
+  Images images;
+  images.options.pip.allow_source_builds = true;
+  write_c_archive(images.wheels(), "fast", R"(
+#include <Python.h>
+static PyObject* answer(PyObject* self, PyObject* nothing) { return PyLong_FromLong(42); }
+static PyMethodDef methods[] = {{"answer", answer, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "fast", "", -1, methods};
+PyMODINIT_FUNC PyInit_fast(void) { return PyModule_Create(&module); }
+)");
+  images.add_sandbox("compiled", {"fast"});
+  CHECK(images.run(images.ensure("compiled"), "compiled", R"(
+import fast, shutil
+print(fast.answer(), [name for name in ("gcc", "cc", "ld", "make") if shutil.which(name)])
+)") == "42 []\n");
+  CHECK(stages_left("compiled") == 0);
+}
+
+TEST_CASE("B11: a build's context is made in memory: no temporary file of it appears") {
+  Images images;
+  write_wheel(images.wheels(), "tiny", "ANSWER = 42\n");
+  images.add_sandbox("context", {"tiny"});
+  const TemporaryDirectory temporary;
+  const char* const usual = std::getenv("TMPDIR");
+  const std::string before = usual == nullptr ? "" : usual;
+  const os::UniqueFd seen(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  REQUIRE(::inotify_add_watch(seen.get(), temporary.path().c_str(), IN_ALL_EVENTS) >= 0);
+  ::setenv("TMPDIR", temporary.path().c_str(), 1);
+  images.ensure("context");
+  ::setenv("TMPDIR", before.c_str(), 1);
+  if (usual == nullptr) ::unsetenv("TMPDIR");
+  CHECK(images.was_built());
+  std::array<char, 4096> events{};
+  CHECK(::read(seen.get(), events.data(), events.size()) == -1);
+  // The watch is alive.
+  temporary.write("file", "");
+  CHECK(::read(seen.get(), events.data(), events.size()) > 0);
+}
+
 TEST_CASE("B11: nothing of a build stays: no wheels, no credentials, no layers") {
   Images images;
   write_wheel(images.wheels(), "tiny", "ANSWER = 42\n");
@@ -332,6 +396,16 @@ TEST_CASE("B14: a base image that does not exist is a build error") {
   CHECK(std::string(images.failure("baseless").what()).find("no/such-image") != std::string::npos);
 }
 
+TEST_CASE("C24: a version of Python that has no image is a build error, not a hang") {
+  Images images;
+  images.options.base_image = "hearth.invalid/python:{version}-slim";
+  blueprint::SandboxConfig config = docker_config("futuristic");
+  config.python_version = "9.9";
+  images.registry.register_blueprint(config);
+  CHECK(std::string(images.failure("futuristic").what()).find("python:9.9-slim") !=
+        std::string::npos);
+}
+
 TEST_CASE("B2: whether the caller has credentials makes no other image") {
   Images images;
   write_wheel(images.wheels(), "tiny", "ANSWER = 42\n");
@@ -366,25 +440,19 @@ TEST_CASE("B15: a name that is not registered is refused") {
 TEST_CASE("B25: ten requests at once get one build") {
   Images images;
   images.add_sandbox("crowd");
-  builder::ImageBuilder builder(images.loop.get_executor(), images.registry, engine_address(),
-                                images.options);
+  const std::time_t since = std::time(nullptr);
+  const auto builder = images.open_builder();
   int done = 0;
-  std::vector<std::string> begun;
   for (int i = 0; i < 10; ++i)
-    asio::co_spawn(images.loop,
-                   builder.ensure_sandbox("crowd",
-                                          [&, i](const std::string& line) {
-                                            if (i == 0) begun.push_back(line);
-                                          }),
+    asio::co_spawn(images.loop, builder->ensure_sandbox("crowd", {}),
                    [&](const std::exception_ptr& failure, const std::string& tag) {
                      CHECK_FALSE(failure);
                      images.tags.push_back(tag);
                      ++done;
                    });
+  images.loop.restart();
   while (done < 10) images.loop.run_one();
-  CHECK(std::count_if(begun.begin(), begun.end(), [](const std::string& line) {
-          return line.starts_with("Successfully tagged");
-        }) == 1);
+  CHECK(times_tagged(images.tag_of("crowd"), since) == 1);
 }
 
 TEST_CASE("B26: an interrupted build leaves nothing that looks like an image, and no credentials") {
@@ -393,22 +461,22 @@ TEST_CASE("B26: an interrupted build leaves nothing that looks like an image, an
   write_wheel(images.wheels(), "quick", "x = 1\n");
   images.add_sandbox("halted", {"quick"});
   {
-    builder::ImageBuilder builder(images.loop.get_executor(), images.registry, engine_address(),
-                                  images.options);
+    const auto builder = images.open_builder();
     asio::cancellation_signal give_up;
     bool ended = false;
     bool has_failed = false;
     asio::co_spawn(images.loop,
-                   builder.ensure_sandbox("halted",
-                                          [&](const std::string& line) {
-                                            if (line.find("pip") != std::string::npos)
-                                              give_up.emit(asio::cancellation_type::terminal);
-                                          }),
+                   builder->ensure_sandbox("halted",
+                                           [&](const std::string& line) {
+                                             if (line.find("pip") != std::string::npos)
+                                               give_up.emit(asio::cancellation_type::terminal);
+                                           }),
                    asio::bind_cancellation_slot(
                        give_up.slot(), [&](const std::exception_ptr& failure, const std::string&) {
                          has_failed = static_cast<bool>(failure);
                          ended = true;
                        }));
+    images.loop.restart();
     while (!ended) images.loop.run_one();
     CHECK(has_failed);
   }
@@ -429,10 +497,9 @@ TEST_CASE("old versions stay while they are used, and are pruned when unused") {
   current.add_sandbox("versions");
   current.add_tool("v", "versions", "def v(): return 2\n");
   const std::string two = current.ensure("versions");
-  builder::ImageBuilder builder(current.loop.get_executor(), current.registry, engine_address(),
-                                current.options);
+  const auto builder = current.open_builder();
   const auto find = [&](const std::string& tag) {
-    const auto all = run_task(current.loop, builder.list());
+    const auto all = run_task(current.loop, builder->list());
     const auto found = std::find_if(all.begin(), all.end(),
                                     [&](const builder::Built& image) { return image.name == tag; });
     return found == all.end() ? builder::Built{} : *found;
@@ -444,11 +511,11 @@ TEST_CASE("old versions stay while they are used, and are pruned when unused") {
     const auto user = run_task(old.loop, open.source.spawn());
     CHECK(find(one).is_in_use);
     CHECK_FALSE(find(one).is_wanted);
-    run_task(current.loop, builder.prune());
+    run_task(current.loop, builder->prune());
     CHECK(find(one).name == one);
     user->kill();
   }
-  const auto removed = run_task(current.loop, builder.prune());
+  const auto removed = run_task(current.loop, builder->prune());
   CHECK(std::find(removed.begin(), removed.end(), one) != removed.end());
   CHECK(find(one).name.empty());
   CHECK(find(two).is_wanted);

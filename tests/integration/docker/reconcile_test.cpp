@@ -19,6 +19,7 @@ void leave_a_container(const std::filesystem::path& state, const std::string& ta
   if (child == 0) {
     asio::io_context loop(1);
     const auto host = run_task(loop, docker::DockerEngine::open(docker_host_options(state)));
+    host->shown_tools().directory_of({{"left", "x = 1"}});
     docker::ContainerOrder order;
     order.image = tag;
     order.config = docker_config("left");
@@ -41,7 +42,8 @@ void leave_a_container(const std::filesystem::path& state, const std::string& ta
 
 }  // namespace
 
-TEST_CASE("what a dead process left is removed at the next start, what a living one has is not") {
+TEST_CASE(
+    "A28: what a dead process left is removed at the next start, what a living one has is not") {
   DockerPool living({docker_config("left")});
   run_task(living.loop, living.pool.startup({"left"}));
   const std::string tag = living.tag_of("left");
@@ -50,6 +52,7 @@ TEST_CASE("what a dead process left is removed at the next start, what a living 
   SUBCASE("created only") { leave_a_container(living.state.path(), tag, false); }
   SUBCASE("running") { leave_a_container(living.state.path(), tag, true); }
   REQUIRE(containers_with(living.owner()).size() == 2);
+  REQUIRE(docker::ShownTools::instances(living.state.path()).size() == 1);
 
   const TemporaryDirectory elsewhere;
   leave_a_container(elsewhere.path(), tag, false);
@@ -61,6 +64,7 @@ TEST_CASE("what a dead process left is removed at the next start, what a living 
     const auto next =
         run_task(loop, docker::DockerEngine::open(docker_host_options(living.state.path())));
     CHECK(containers_with(living.owner()).size() == 1);
+    CHECK(docker::ShownTools::instances(living.state.path()).empty());
     CHECK(containers_with(stranger).size() == 1);  // another installation's to remove
   }
   pool::Lease lease = living.checkout({}, "left");
