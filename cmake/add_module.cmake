@@ -25,6 +25,34 @@ function(add_module name)
   if(tests AND doctest_FOUND)
     add_doctest(test_${name} SOURCES ${tests} LIBRARIES hearth_${name})
   endif()
+  if(HEARTH_SANITIZE AND sources)
+    add_unsanitized_module(${name} "${sources}" "${arg_DEPENDS}" "${arg_LIBRARIES}")
+  endif()
+endfunction()
+
+# The same library without sanitizers, built if a program of add_sandbox_program() needs it.
+function(add_unsanitized_module name sources modules libraries)
+  list(TRANSFORM modules APPEND _unsanitized)
+  add_library(hearth_${name}_unsanitized STATIC EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(hearth_${name}_unsanitized PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_compile_options(hearth_${name}_unsanitized PRIVATE -fno-sanitize=all)
+  target_link_libraries(hearth_${name}_unsanitized PUBLIC ${modules} ${libraries})
+endfunction()
+
+# add_sandbox_program(NAME MODULE): a program that runs in a sandbox or makes its root. Static, as it
+# must run in any root file system, even one without a libc. Never with sanitizers: their shadow memory
+# does not fit into a sandbox's limits, and their check for leaks waits for threads that a pid namespace
+# took with it. The units it is made of are tested with sanitizers.
+function(add_sandbox_program name module)
+  add_executable(${name} main.cpp)
+  target_link_options(${name} PRIVATE -static -Wl,--gc-sections -Wl,--strip-all)
+  if(HEARTH_SANITIZE)
+    target_compile_options(${name} PRIVATE -fno-sanitize=all)
+    target_link_options(${name} PRIVATE -fno-sanitize=all)
+    target_link_libraries(${name} PRIVATE hearth_${module}_unsanitized)
+  else()
+    target_link_libraries(${name} PRIVATE hearth_${module})
+  endif()
 endfunction()
 
 # A program of TEST_CASEs, each an entry of CTest of its own, with a limit on its time.
