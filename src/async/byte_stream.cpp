@@ -36,18 +36,32 @@ Task<std::size_t> DescriptorStream::read_some(std::span<char> into) {
 
 // Not asio::async_write: on a descriptor that uses writev, and writing to a sandbox that has just
 // died would end this process with SIGPIPE.
-Task<> DescriptorStream::write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(descriptor_.native_handle(), bytes.data(), bytes.size(),
-                                MSG_NOSIGNAL | MSG_DONTWAIT);
+std::size_t DescriptorStream::write_now(std::string_view bytes) {
+  std::size_t written = 0;
+  while (written < bytes.size()) {
+    const ssize_t sent = ::send(descriptor_.native_handle(), bytes.data() + written,
+                                bytes.size() - written, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(sent));
+      written += static_cast<std::size_t>(sent);
     } else if (errno == EAGAIN) {
-      const auto [error] = co_await descriptor_.async_wait(descriptor_.wait_write, as_result);
-      rethrow_cancellation(error);
+      break;
     } else if (errno != EINTR) {
       throw OsError("write to the sandbox");
     }
+  }
+  return written;
+}
+
+Task<> DescriptorStream::writable() {
+  const auto [error] = co_await descriptor_.async_wait(descriptor_.wait_write, as_result);
+  rethrow_cancellation(error);
+}
+
+Task<> ByteStream::write(std::string_view bytes) {
+  bytes.remove_prefix(write_now(bytes));
+  while (!bytes.empty()) {
+    co_await writable();
+    bytes.remove_prefix(write_now(bytes));
   }
 }
 

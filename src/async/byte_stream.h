@@ -19,16 +19,21 @@ class ByteStream {
   virtual ~ByteStream() = default;
   // At least one byte; 0 when the other side is gone, however it went.
   virtual Task<std::size_t> read_some(std::span<char> into) = 0;
-  // All of it; throws OsError when the other side is gone. `bytes` must outlive the task.
-  virtual Task<> write(std::string_view bytes) = 0;
+  // As much as goes without waiting, perhaps nothing; throws OsError when the other side is gone.
+  virtual std::size_t write_now(std::string_view bytes) = 0;
+  // Returns when write_now() is worth another try.
+  virtual Task<> writable() = 0;
+  // All of it. `bytes` must outlive the task; a cancellation may leave a part written.
+  Task<> write(std::string_view bytes);
 };
 
-// A stream socket. Two tasks may use it at once, one reading and one writing.
+// A stream socket. One task may read while others write.
 class DescriptorStream : public ByteStream {
  public:
   DescriptorStream(const asio::any_io_executor& executor, os::UniqueFd fd);
   Task<std::size_t> read_some(std::span<char> into) override;
-  Task<> write(std::string_view bytes) override;
+  std::size_t write_now(std::string_view bytes) override;
+  Task<> writable() override;
 
  private:
   asio::posix::stream_descriptor descriptor_;

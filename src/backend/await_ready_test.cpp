@@ -57,11 +57,11 @@ TEST_CASE("P32: a sandbox that never says ready is a ReadyTimeout") {
 
 TEST_CASE("a sandbox of another protocol version is refused with both versions and the fix") {
   const std::string advice =
-      ", this Hearth protocol version 1: rebuild the image, or install hearth and its programs "
+      ", this Hearth protocol version 2: rebuild the image, or install hearth and its programs "
       "from "
       "one release";
-  CHECK_THROWS_WITH_AS(first_message(line(wire::Ready{2, "3.11.2", "1"})),
-                       ("the sandbox's hearth-init speaks protocol version 2" + advice).c_str(),
+  CHECK_THROWS_WITH_AS(first_message(line(wire::Ready{1, "3.11.2", "1"})),
+                       ("the sandbox's hearth-init speaks protocol version 1" + advice).c_str(),
                        SpawnError);
   CHECK_THROWS_WITH_AS(
       first_message("{\"type\":\"ready\",\"python\":\"3.11.2\",\"harness\":\"1\"}\n"),

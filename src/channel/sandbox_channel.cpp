@@ -1,10 +1,13 @@
 #include "channel/sandbox_channel.h"
 
 #include "async/within.h"
+#include "base/log.h"
+#include "channel/data_stream.h"
 #include "wire/decode.h"
 #include "wire/encode.h"
 #include "wire/protocol_error.h"
-#include "wire/workspace_path.h"
+
+#include <boost/asio/this_coro.hpp>
 
 #include <optional>
 #include <utility>
@@ -12,31 +15,183 @@
 namespace hearth {
 namespace {
 
-// Far below init's limit of a line: init holds several copies of a piece in the sandbox's memory.
-constexpr std::size_t file_piece_bytes = std::size_t{256} << 10;
+// About the sandbox itself, so for every conversation.
+bool is_about_sandbox(const wire::Event& event) {
+  return event.execution_id.empty() && std::holds_alternative<wire::ScriptError>(event.body);
+}
+
+template <typename Body>
+bool is_answer(const wire::Event& event) {
+  return event.execution_id.empty() && std::holds_alternative<Body>(event.body);
+}
+
+std::optional<wire::StreamId> stream_of(const wire::EventBody& body) {
+  if (const auto* answer = std::get_if<wire::FileAnswer>(&body)) return answer->stream;
+  if (const auto* window = std::get_if<wire::Window>(&body)) return window->stream;
+  return std::nullopt;
+}
 
 }  // namespace
 
-SandboxChannel::SandboxChannel(std::unique_ptr<LineStream> stream) : stream_(std::move(stream)) {}
+// A task that waits while another one reads.
+struct SandboxChannel::Follower {
+  Follower(const asio::any_io_executor& executor, SandboxChannel& owner, const Condition& condition)
+      : bell(executor),
+        channel(owner),
+        holds(condition),
+        place(owner.followers_.insert(owner.followers_.end(), this)) {}
+  ~Follower() { channel.followers_.erase(place); }
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+
+  AsyncEvent bell;
+  SandboxChannel& channel;
+  const Condition& holds;
+  std::list<Follower*>::iterator place;
+};
+
+// The right to read, and who gets it next.
+class SandboxChannel::Leading {
+ public:
+  explicit Leading(SandboxChannel& channel) : channel_(channel) { channel_.is_being_read_ = true; }
+  ~Leading() {
+    channel_.is_being_read_ = false;
+    if (!channel_.followers_.empty()) channel_.followers_.front()->bell.notify_all();
+  }
+  Leading(const Leading&) = delete;
+  Leading& operator=(const Leading&) = delete;
+
+ private:
+  SandboxChannel& channel_;
+};
+
+SandboxChannel::SandboxChannel(std::unique_ptr<MessageStream> stream)
+    : stream_(std::move(stream)) {}
 
 SandboxChannel::SandboxChannel(std::unique_ptr<ByteStream> stream)
-    : SandboxChannel(std::make_unique<PlainLineStream>(std::move(stream))) {}
+    : SandboxChannel(std::make_unique<PlainMessageStream>(std::move(stream))) {}
 
 Task<> SandboxChannel::send(wire::Request request) {
-  const std::string line = wire::encode(request);
-  co_await stream_->write(line);
+  return write(Outgoing::Kind::line, wire::encode(request));
+}
+
+void SandboxChannel::post(const wire::Request& request) noexcept try {
+  outgoing_.add(Outgoing::Kind::line, wire::encode(request));
+  flush();
+} catch (const std::exception& error) {
+  log::debug("sandbox ended before it could be told", {{"error", error.what()}});
+}
+
+Task<> SandboxChannel::write(Outgoing::Kind kind, std::string message) {
+  const Outgoing::Ticket ticket = outgoing_.add(kind, std::move(message));
+  flush();
+  while (!outgoing_.is_sent(ticket)) {
+    co_await stream_->writable();
+    flush();
+  }
+}
+
+void SandboxChannel::flush() {
+  for (std::string_view bytes = outgoing_.front(); !bytes.empty(); bytes = outgoing_.front()) {
+    const std::size_t written = stream_->write_now(bytes);
+    if (written == 0) return;
+    outgoing_.note_written(written);
+  }
+}
+
+SandboxChannel::Listener::Listener(SandboxChannel& channel, Wants wants)
+    : channel_(channel), wants_(std::move(wants)) {
+  channel_.listeners_.push_back(this);
+}
+
+SandboxChannel::Listener::~Listener() { channel_.listeners_.remove(this); }
+
+Task<SandboxChannel::Received> SandboxChannel::Listener::receive() {
+  if (heard_.empty()) co_await channel_.hear_until([this] { return !heard_.empty(); });
+  Received received = std::move(heard_.front());
+  heard_.pop_front();
+  co_return received;
 }
 
 Task<SandboxChannel::Received> SandboxChannel::receive() {
-  while (true) {
-    if (const std::optional<wire::LineReader::Line> line = stream_->next()) {
-      if (line->too_long) throw wire::ProtocolError("a line without end");
-      co_return Received{wire::decode_event(line->text), line->text.size() + 1};
+  Listener everything(*this, [](const wire::Event& /*event*/) { return true; });
+  co_return co_await everything.receive();
+}
+
+Task<> SandboxChannel::hear_until(Condition holds) {
+  while (!holds()) {
+    if (failure_) std::rethrow_exception(failure_);
+    if (is_being_read_) {
+      co_await follow(holds);
+    } else {
+      co_await lead(holds);
     }
-    if (!co_await stream_->fill())
-      throw IncompleteRead(stream_->inside_line() ? "the sandbox's stream ended inside a message"
-                                                  : "the sandbox's stream ended");
   }
+}
+
+Task<> SandboxChannel::lead(const Condition& holds) try {
+  const Leading leading(*this);
+  while (!holds()) {
+    if (dispatch_next()) continue;
+    if (!co_await stream_->fill())
+      throw IncompleteRead(stream_->inside_message() ? "the sandbox's stream ended inside a message"
+                                                     : "the sandbox's stream ended");
+  }
+} catch (const Error&) {
+  fail(std::current_exception());
+}
+
+Task<> SandboxChannel::follow(const Condition& holds) {
+  Follower follower(co_await asio::this_coro::executor, *this, holds);
+  co_await follower.bell.wait_until(
+      [this, &holds] { return holds() || !is_being_read_ || failure_; });
+}
+
+void SandboxChannel::fail(std::exception_ptr failure) {
+  failure_ = std::move(failure);
+  for (Follower* follower : followers_) follower->bell.notify_all();
+}
+
+void SandboxChannel::wake_satisfied() {
+  for (Follower* follower : followers_)
+    if (follower->holds()) follower->bell.notify_all();
+}
+
+// False if no whole message has arrived.
+bool SandboxChannel::dispatch_next() {
+  const std::optional<wire::MessageReader::Message> message = stream_->next();
+  if (!message) return false;
+  if (message->too_long) throw wire::ProtocolError("a line without end");
+  if (!message->stream) {
+    deliver({wire::decode_event(message->text), message->text.size() + 1});
+  } else if (const auto found = streams_.find(*message->stream); found != streams_.end()) {
+    found->second->hear_data(message->text);
+  } else if (*message->stream >= next_stream_) {
+    throw wire::ProtocolError("data of a stream that was never opened");
+  }
+  wake_satisfied();
+  return true;
+}
+
+void SandboxChannel::deliver(Received received) {
+  if (const std::optional<wire::StreamId> stream = stream_of(received.event.body)) {
+    const auto found = streams_.find(*stream);
+    if (found != streams_.end()) return found->second->hear(std::move(received.event.body));
+    if (*stream >= next_stream_)
+      throw wire::ProtocolError("an answer of a stream that was never opened");
+    return;
+  }
+  if (is_about_sandbox(received.event)) return deliver_to_all(received);
+  for (Listener* listener : listeners_)
+    if (listener->wants_(received.event)) return listener->heard_.push_back(std::move(received));
+  ++unwanted_events_;
+}
+
+void SandboxChannel::deliver_to_all(const Received& received) {
+  const auto& error = std::get<wire::ScriptError>(received.event.body);
+  for (Listener* listener : listeners_)
+    if (listener->wants_(received.event)) listener->heard_.push_back(received);
+  for (const auto& [id, stream] : streams_) stream->hear_failure(error);
 }
 
 Task<wire::ResetDone> SandboxChannel::reset(std::chrono::milliseconds limit) {
@@ -46,14 +201,10 @@ Task<wire::ResetDone> SandboxChannel::reset(std::chrono::milliseconds limit) {
 }
 
 Task<> SandboxChannel::exchange_reset(wire::ResetDone& done) {
+  Listener answers(*this, is_answer<wire::ResetDone>);
   co_await send(wire::ResetRequest{});
-  while (true) {
-    Received received = co_await receive();
-    if (auto* said = std::get_if<wire::ResetDone>(&received.event.body)) {
-      done = std::move(*said);
-      co_return;
-    }
-  }
+  Received received = co_await answers.receive();
+  done = std::move(std::get<wire::ResetDone>(received.event.body));
 }
 
 Task<> SandboxChannel::ask(wire::Request request) {
@@ -64,46 +215,20 @@ Task<> SandboxChannel::ask(wire::Request request) {
   }
 }
 
-template <typename Answer>
-Task<Answer> SandboxChannel::receive_answer() {
-  while (true) {
-    Received received = co_await receive();
-    if (!received.event.execution_id.empty()) continue;  // late event of an earlier turn
-    if (auto* answer = std::get_if<Answer>(&received.event.body)) co_return std::move(*answer);
-    const auto* error = std::get_if<wire::ScriptError>(&received.event.body);
-    if (error == nullptr) continue;
-    if (error->name == "ProtocolError") throw wire::ProtocolError(error->message);
-    throw IncompleteRead(error->message);  // its last words
-  }
-}
-
 Task<> SandboxChannel::ping(std::chrono::milliseconds limit) {
   co_await within(limit, exchange_ping());
 }
 
 Task<> SandboxChannel::exchange_ping() {
+  Listener answers(*this, [](const wire::Event& event) {
+    return is_answer<wire::Pong>(event) || is_about_sandbox(event);
+  });
   co_await ask(wire::PingRequest{});
-  co_await receive_answer<wire::Pong>();
-}
-
-Task<> SandboxChannel::write_file(std::string path, std::string_view content, unsigned mode,
-                                  std::chrono::milliseconds limit) {
-  if (const std::string problem = wire::problem_of_workspace_path(path); !problem.empty())
-    throw Error("the path of a file in the workspace " + problem);
-  co_await within(limit, exchange_file(std::move(path), content, mode));
-}
-
-Task<> SandboxChannel::exchange_file(std::string path, std::string_view content, unsigned mode) {
-  bool append = false;
-  do {
-    const std::string_view piece = content.substr(0, file_piece_bytes);
-    content.remove_prefix(piece.size());
-    co_await ask(wire::WriteFileRequest{path, std::string(piece), mode, append});
-    const auto answer = co_await receive_answer<wire::FileWritten>();
-    if (answer.path != path) throw wire::ProtocolError("an answer about another file");
-    if (!answer.error.empty()) throw Error(answer.error);
-    append = true;
-  } while (!content.empty());
+  const Received received = co_await answers.receive();
+  const auto* error = std::get_if<wire::ScriptError>(&received.event.body);
+  if (error == nullptr) co_return;
+  if (error->name == "ProtocolError") throw wire::ProtocolError(error->message);
+  throw IncompleteRead(error->message);  // its last words
 }
 
 }  // namespace hearth

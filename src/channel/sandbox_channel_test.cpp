@@ -1,19 +1,21 @@
 #include "channel/sandbox_channel.h"
 
 #include "async/within.h"
+#include "channel/data_stream.h"
 #include "tests/support/run_task.h"
 #include "tests/support/scripted_stream.h"
-#include "wire/decode.h"
 #include "wire/encode.h"
 #include "wire/protocol_error.h"
 
 #include <doctest/doctest.h>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 using namespace hearth;
 using namespace std::chrono_literals;
@@ -86,81 +88,164 @@ TEST_CASE("a ping to a sandbox that is gone or speaks otherwise says which") {
 
 namespace {
 
-// Plays a sandbox that takes files and refuses the piece `refused`, counted from 0.
-struct FileTaker : Played {
-  std::vector<wire::WriteFileRequest> pieces;
+SandboxChannel::Listener::Wants turn(std::string id) {
+  return [id = std::move(id)](const wire::Event& event) { return event.execution_id == id; };
+}
 
-  explicit FileTaker(std::size_t refused = static_cast<std::size_t>(-1)) : Played("") {
-    stream->on_heard = [this, refused] {
-      std::string request = std::exchange(stream->heard, {});
-      CHECK(request.size() < std::size_t{8} << 20);
-      request.pop_back();
-      pieces.push_back(std::get<wire::WriteFileRequest>(wire::decode_request(request)));
-      const bool refuses = pieces.size() == refused + 1;
-      stream->say(line(wire::FileWritten{pieces.back().path, refuses ? "the disk is full" : ""}));
-    };
-  }
-};
+std::string said(const SandboxChannel::Received& received) {
+  return std::get<wire::Stdout>(received.event.body).text;
+}
+
+std::string output(const std::string& id, const std::string& text) {
+  return wire::encode(wire::Event{id, wire::Stdout{text}});
+}
+
+std::string frame(wire::StreamId stream, const std::string& bytes) {
+  std::string frame;
+  wire::append_data_header(frame, {stream, static_cast<std::uint32_t>(bytes.size())});
+  return frame + bytes;
+}
+
+// Reads `count` events of one conversation.
+Task<> hear(SandboxChannel::Listener& conversation, std::size_t count, std::string& heard) {
+  for (; count > 0; --count) heard += said(co_await conversation.receive());
+}
 
 }  // namespace
 
-TEST_CASE("a file goes in pieces that fit a line, the first in place of what was there") {
-  std::string content(3'000'001, '\0');
-  for (std::size_t at = 0; at < content.size(); ++at)
-    content[at] = static_cast<char>(at * 2654435761U >> 16);
-  FileTaker sandbox;
-  run_task(sandbox.loop, sandbox.channel->write_file("a/b", content, 0640, 10s));
-  std::string arrived;
-  for (const wire::WriteFileRequest& piece : sandbox.pieces) {
-    CHECK(piece.append == !arrived.empty());
-    CHECK(piece.path == "a/b");
-    CHECK(piece.mode == 0640);
-    arrived += piece.data;
-  }
-  CHECK(sandbox.pieces.size() > 1);
-  const bool is_whole = arrived == content;
-  CHECK(is_whole);
-}
-
-TEST_CASE("a file without content, or of exactly some pieces, takes no piece too many") {
-  FileTaker sandbox;
-  run_task(sandbox.loop, sandbox.channel->write_file("empty", "", 0644, 1s));
-  REQUIRE(sandbox.pieces.size() == 1);
-  CHECK(sandbox.pieces[0] == wire::WriteFileRequest{"empty", "", 0644, false});
-  FileTaker other;
-  const std::string two_pieces(std::size_t{512} << 10, 'x');
-  run_task(other.loop, other.channel->write_file("two", two_pieces, 0644, 1s));
-  CHECK(other.pieces.size() == 2);
-}
-
-TEST_CASE("after a refusal nothing more of a file is sent") {
-  FileTaker sandbox(1);
-  const std::string content(3'000'000, 'x');
-  CHECK_THROWS_WITH_AS(run_task(sandbox.loop, sandbox.channel->write_file("a", content, 0644, 10s)),
-                       "the disk is full", Error);
-  CHECK(sandbox.pieces.size() == 2);
-}
-
-TEST_CASE("a path that no workspace can hold is refused before anything is sent") {
+TEST_CASE("several conversations share one connection, and each hears its own in order") {
   Played sandbox("");
-  for (const std::string& path : {std::string(), std::string("/etc/passwd"), std::string("a/../b"),
-                                  std::string("a\0b", 3), std::string("\xff")}) {
-    CAPTURE(path);
-    CHECK_THROWS_AS(run_task(sandbox.loop, sandbox.channel->write_file(path, "x", 0644, 1s)),
-                    Error);
-  }
-  CHECK(sandbox.stream->heard.empty());
+  SandboxChannel::Listener one(*sandbox.channel, turn("1"));
+  SandboxChannel::Listener two(*sandbox.channel, turn("2"));
+  std::string heard_one;
+  std::string heard_two;
+  bool pinged = false;
+  const auto ping = [](SandboxChannel& channel, bool& done) -> Task<> {
+    co_await channel.ping(10s);
+    done = true;
+  };
+  asio::co_spawn(sandbox.loop, hear(one, 3, heard_one), asio::detached);
+  asio::co_spawn(sandbox.loop, hear(two, 2, heard_two), asio::detached);
+  asio::co_spawn(sandbox.loop, ping(*sandbox.channel, pinged), asio::detached);
+  sandbox.loop.poll();
+  sandbox.stream->deliver_at_most(7);
+  sandbox.stream->say(output("2", "x") + output("1", "a") + output("gone", "-") + output("2", "y") +
+                      line(wire::Pong{}) + output("1", "b") + output("1", "c"));
+  sandbox.loop.run();
+  CHECK(heard_one == "abc");
+  CHECK(heard_two == "xy");
+  CHECK(pinged);
+  CHECK(sandbox.channel->unwanted_events() == 1);
 }
 
-TEST_CASE("a file whose answer does not come, or tells of another, is no success") {
-  Played silent("");
-  CHECK_THROWS_AS(run_task(silent.loop, silent.channel->write_file("a", "x", 0644, 10ms)),
-                  DeadlineExceeded);
-  Played ended("");
-  ended.stream->hang_up();
-  CHECK_THROWS_AS(run_task(ended.loop, ended.channel->write_file("a", "x", 0644, 1s)),
-                  IncompleteRead);
-  Played confused(line(wire::FileWritten{"b"}));
-  CHECK_THROWS_AS(run_task(confused.loop, confused.channel->write_file("a", "x", 0644, 1s)),
-                  wire::ProtocolError);
+TEST_CASE("a conversation that is given up while it reads leaves the stream whole for the others") {
+  Played sandbox("");
+  SandboxChannel::Listener other(*sandbox.channel, turn("1"));
+  std::string heard;
+  const auto give_up_and_hear = [](Played& played, SandboxChannel::Listener& listener,
+                                   std::string& into) -> Task<> {
+    SandboxChannel::Listener impatient(*played.channel, turn("never"));
+    const auto wait = [](SandboxChannel::Listener& for_it) -> Task<> { co_await for_it.receive(); };
+    // Half a message arrives, and then the one that reads is cancelled.
+    asio::co_spawn(co_await asio::this_coro::executor, hear(listener, 2, into), asio::detached);
+    const std::string message = output("1", "whole");
+    played.stream->say(message.substr(0, 20));
+    bool gave_up = false;
+    try {
+      co_await within(5ms, wait(impatient));
+    } catch (const DeadlineExceeded&) {
+      gave_up = true;
+    }
+    CHECK(gave_up);
+    played.stream->say(message.substr(20) + output("1", "!"));
+  };
+  run_task(sandbox.loop, give_up_and_hear(sandbox, other, heard));
+  sandbox.loop.restart();
+  sandbox.loop.run();
+  CHECK(heard == "whole!");
+}
+
+TEST_CASE("the end of the sandbox is the end of every conversation") {
+  Played sandbox("");
+  SandboxChannel::Listener one(*sandbox.channel, turn("1"));
+  SandboxChannel::Listener two(*sandbox.channel, turn("2"));
+  int ended = 0;
+  const auto count = [&ended](const std::exception_ptr& failure) {
+    CHECK_THROWS_AS(std::rethrow_exception(failure), IncompleteRead);
+    ++ended;
+  };
+  std::string nothing;
+  asio::co_spawn(sandbox.loop, hear(one, 1, nothing), count);
+  asio::co_spawn(sandbox.loop, hear(two, 1, nothing), count);
+  sandbox.stream->hang_up();
+  sandbox.loop.run();
+  CHECK(ended == 2);
+  CHECK_THROWS_AS(run_task(sandbox.loop, sandbox.channel->receive()), IncompleteRead);
+}
+
+TEST_CASE("lines go before data that waits, and a message that was begun is never cut") {
+  Played sandbox("");
+  DataStream stream(*sandbox.channel);
+  run_task(sandbox.loop, stream.open(wire::FileRequest{stream.id(), wire::WriteFile{"f"}}));
+  sandbox.stream->heard.clear();
+  sandbox.stream->clog_after(10);
+  const std::string first(wire::max_frame_bytes, '1');
+  const std::string second(100, '2');
+  const std::string both = first + second;
+  // The task that writes is cancelled inside its first frame.
+  const auto write = [](DataStream& to, const std::string& bytes) -> Task<> {
+    co_await to.write(bytes);
+  };
+  CHECK_THROWS_AS(run_task(sandbox.loop, within(1ms, write(stream, both))), DeadlineExceeded);
+  asio::co_spawn(sandbox.loop, write(stream, second), asio::detached);
+  asio::co_spawn(sandbox.loop, sandbox.channel->send(wire::CancelRequest{"e"}), asio::detached);
+  sandbox.loop.restart();
+  sandbox.loop.poll();
+  sandbox.stream->unclog();
+  sandbox.loop.run();
+  const bool is_in_order =
+      sandbox.stream->heard == frame(stream.id(), first) +
+                                   wire::encode(wire::Request(wire::CancelRequest{"e"})) +
+                                   frame(stream.id(), second);
+  CHECK(is_in_order);
+}
+
+TEST_CASE("a data stream keeps no more than its window, and grants what was taken") {
+  Played sandbox("");
+  DataStream stream(*sandbox.channel);
+  run_task(sandbox.loop, stream.open(wire::FileRequest{stream.id(), wire::ReadFile{"f"}}));
+  sandbox.stream->heard.clear();
+  const std::string bytes(wire::max_frame_bytes, 'x');
+  const auto frames = static_cast<int>(wire::first_window_bytes / wire::max_frame_bytes);
+  for (int i = 0; i < frames; ++i) sandbox.stream->say(frame(stream.id(), bytes));
+  sandbox.stream->say(line(wire::Pong{}));
+  // A ping is answered although nothing takes the data.
+  run_task(sandbox.loop, sandbox.channel->ping(10s));
+  sandbox.stream->heard.clear();
+  for (int i = 0; i < frames; ++i) {
+    const DataStream::Part part = run_task(sandbox.loop, stream.receive());
+    CHECK(std::get<std::string>(part).size() == bytes.size());
+  }
+  const std::string grant =
+      wire::encode(wire::Request(wire::Window{stream.id(), wire::first_window_bytes / 2}));
+  CHECK(sandbox.stream->heard == grant + grant);
+  for (int i = 0; i <= frames; ++i) sandbox.stream->say(frame(stream.id(), bytes));
+  CHECK_THROWS_AS(run_task(sandbox.loop, sandbox.channel->ping(10s)), wire::ProtocolError);
+}
+
+TEST_CASE("data of a stream that was given up are dropped, of one that never was are an error") {
+  Played sandbox("");
+  wire::StreamId given_up = 0;
+  {
+    DataStream stream(*sandbox.channel);
+    given_up = stream.id();
+    run_task(sandbox.loop, stream.open(wire::FileRequest{given_up, wire::ReadFile{"f"}}));
+    sandbox.stream->heard.clear();
+  }
+  CHECK(sandbox.stream->heard == wire::encode(wire::Request(wire::Abandon{given_up})));
+  sandbox.stream->say(frame(given_up, "late") + line(wire::FileAnswer{given_up, wire::FileDone{}}) +
+                      line(wire::Pong{}));
+  run_task(sandbox.loop, sandbox.channel->ping(10s));
+  sandbox.stream->say(frame(given_up + 1, "early"));
+  CHECK_THROWS_AS(run_task(sandbox.loop, sandbox.channel->ping(10s)), wire::ProtocolError);
 }

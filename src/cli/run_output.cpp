@@ -99,7 +99,8 @@ class HumanOutput : public RunOutput {
   void show(const wire::Ready& /*body*/) {}
   void show(const wire::ResetDone& /*body*/) {}
   void show(const wire::Pong& /*body*/) {}
-  void show(const wire::FileWritten& /*body*/) {}
+  void show(const wire::FileAnswer& /*body*/) {}
+  void show(const wire::Window& /*body*/) {}
 
   std::ostream& out_;
   std::ostream& errors_;

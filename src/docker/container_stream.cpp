@@ -5,7 +5,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 
 #include <utility>
 
@@ -26,9 +25,10 @@ ContainerStream::ContainerStream(HttpConnection::Hijacked connection, AtEnd at_e
       at_end_(std::move(at_end)),
       lines_(max_event_line_bytes) {
   lines_.append(connection.first_bytes);
+  socket_.non_blocking(true);
 }
 
-std::optional<wire::LineReader::Line> ContainerStream::next() { return lines_.next(); }
+std::optional<wire::MessageReader::Message> ContainerStream::next() { return lines_.next(); }
 
 Task<bool> ContainerStream::fill() {
   const auto [error, size] = co_await socket_.async_read_some(asio::buffer(chunk_), as_result);
@@ -50,9 +50,16 @@ void ContainerStream::keep_errors() {
   }
 }
 
-Task<> ContainerStream::write(std::string_view bytes) {
-  const auto [error, size] =
-      co_await asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()), as_result);
+std::size_t ContainerStream::write_now(std::string_view bytes) {
+  boost::system::error_code error;
+  const std::size_t size = socket_.write_some(asio::buffer(bytes.data(), bytes.size()), error);
+  if (error == asio::error::would_block) return 0;
+  if (error) throw OsError("write to the container", EPIPE);
+  return size;
+}
+
+Task<> ContainerStream::writable() {
+  const auto [error] = co_await socket_.async_wait(socket_.wait_write, as_result);
   if (!hung_up_) rethrow_cancellation(error);
   if (error) throw OsError("write to the container", EPIPE);
 }

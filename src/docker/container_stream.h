@@ -1,7 +1,7 @@
 // docker/container_stream.h: the conversation with an attached container.
 #pragma once
 
-#include "channel/line_stream.h"
+#include "channel/message_stream.h"
 #include "docker/http_connection.h"
 #include "docker/line_reader.h"
 
@@ -11,17 +11,18 @@
 
 namespace hearth::docker {
 
-class ContainerStream : public LineStream {
+class ContainerStream : public MessageStream {
  public:
   // `at_end` is awaited before fill() reports the end of the stream, so that the reason is known by
   // then. Not after hang_up().
   using AtEnd = std::function<Task<>()>;
   ContainerStream(HttpConnection::Hijacked connection, AtEnd at_end);
 
-  std::optional<wire::LineReader::Line> next() override;
+  std::optional<wire::MessageReader::Message> next() override;
   Task<bool> fill() override;
-  bool inside_line() const override { return lines_.inside_line(); }
-  Task<> write(std::string_view bytes) override;
+  bool inside_message() const override { return lines_.inside_message(); }
+  std::size_t write_now(std::string_view bytes) override;
+  Task<> writable() override;
 
   // Ends it at once, also a waiting fill(). Init exits when its stream ends.
   void hang_up();

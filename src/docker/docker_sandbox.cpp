@@ -22,7 +22,7 @@ DockerSandbox::DockerSandbox(DockerSource& source, std::shared_ptr<Container> co
       container_(std::move(container)),
       short_id_(container_->id.substr(0, short_id_digits)),
       stream_(*stream),
-      channel_(std::unique_ptr<LineStream>(std::move(stream))) {}
+      channel_(std::unique_ptr<MessageStream>(std::move(stream))) {}
 
 DockerSandbox::~DockerSandbox() { DockerSandbox::kill(); }
 

@@ -29,7 +29,11 @@ void DockerLineReader::append(std::string_view bytes) {
       const std::string_view piece = bytes.substr(0, frame_left_);
       // An engine before 1.22 calls standard output 0.
       const bool is_output = header_[0] == standard_input || header_[0] == standard_output;
-      (is_output ? output_ : errors_).append(piece);
+      if (is_output) {
+        output_.append(piece);
+      } else {
+        errors_.append(piece);
+      }
       frame_left_ -= static_cast<std::uint32_t>(piece.size());
       bytes.remove_prefix(piece.size());
     }
@@ -39,7 +43,7 @@ void DockerLineReader::append(std::string_view bytes) {
 
 void DockerLineReader::finish() const {
   if (header_size_ > 0) throw IncompleteRead("the container's stream ended inside a frame");
-  if (output_.inside_line() || errors_.inside_line())
+  if (output_.inside_message() || errors_.inside_line())
     throw IncompleteRead("the container's stream ended inside a line");
 }
 

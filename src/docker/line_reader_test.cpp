@@ -124,13 +124,13 @@ TEST_CASE("P26: the end of the stream inside a frame or a line is an incomplete 
     DockerLineReader reader(limit);
     reader.append(bytes.substr(0, size));
     CHECK_THROWS_AS(reader.finish(), IncompleteRead);
-    CHECK(reader.inside_line());
+    CHECK(reader.inside_message());
   }
   DockerLineReader reader(limit);
   reader.append(bytes);
   CHECK(reader.next());
   CHECK_NOTHROW(reader.finish());
-  CHECK_FALSE(reader.inside_line());
+  CHECK_FALSE(reader.inside_message());
   reader.append(frame(1, "half"));
   CHECK_THROWS_WITH_AS(reader.finish(), "the container's stream ended inside a line",
                        IncompleteRead);

@@ -46,7 +46,8 @@ struct Collector {
   void operator()(wire::Ready& /*event*/) const {}
   void operator()(wire::ResetDone& /*event*/) const {}
   void operator()(wire::Pong& /*event*/) const {}
-  void operator()(wire::FileWritten& /*event*/) const {}
+  void operator()(wire::FileAnswer& /*event*/) const {}
+  void operator()(wire::Window& /*event*/) const {}
 
   void note_order(bool is_stderr, std::size_t bytes) const {
     std::vector<OutputRun>& order = result.output_order;
@@ -61,7 +62,11 @@ struct Collector {
 class ScriptExecutor::Exchange {
  public:
   Exchange(ScriptExecutor& executor, wire::RunRequest request, OnEvent on_event)
-      : executor_(executor), request_(std::move(request)), on_event_(std::move(on_event)) {
+      : executor_(executor),
+        request_(std::move(request)),
+        on_event_(std::move(on_event)),
+        events_(channel(), [this](const wire::Event& event) { return wants(event); }),
+        unwanted_before_(channel().unwanted_events()) {
     executor_.running_ = this;
   }
   ~Exchange() { executor_.running_ = nullptr; }
@@ -78,7 +83,7 @@ class ScriptExecutor::Exchange {
 
   Task<> hear() {
     while (!over_) {
-      SandboxChannel::Received received = co_await channel().receive();
+      SandboxChannel::Received received = co_await events_.receive();
       ++heard_;
       take(received.event, received.line_bytes);
     }
@@ -96,6 +101,7 @@ class ScriptExecutor::Exchange {
   }
 
   ExecutionResult conclude() {
+    result_.foreign_events += channel().unwanted_events() - unwanted_before_;
     if (!facts_.done) facts_.memory_limit_hit = executor_.sandbox_.memory_limit_hit();
     deliver_held_back();
     result_.verdict = verdict_of(facts_);
@@ -115,6 +121,12 @@ class ScriptExecutor::Exchange {
  private:
   SandboxChannel& channel() { return executor_.sandbox_.channel(); }
 
+  // Its own, and what is about the sandbox itself. During a turn that can only be a failure.
+  bool wants(const wire::Event& event) const {
+    return event.execution_id == request_.execution_id ||
+           (event.execution_id.empty() && std::holds_alternative<wire::ScriptError>(event.body));
+  }
+
   Task<> send_request() {
     const Mutex::Lock lock = co_await executor_.writing_.lock();
     co_await channel().send(request_);
@@ -122,7 +134,8 @@ class ScriptExecutor::Exchange {
   }
 
   void take(wire::Event& event, std::size_t line_bytes) {
-    if (event.execution_id != request_.execution_id) return take_foreign(event);
+    if (event.execution_id != request_.execution_id)
+      return lose(std::get<wire::ScriptError>(event.body).message);
     if (auto* done = std::get_if<wire::ScriptDone>(&event.body)) {
       learn_end(*done);
     } else {
@@ -165,16 +178,11 @@ class ScriptExecutor::Exchange {
     std::visit(Collector{result_}, event.body);
   }
 
-  // An event without a turn is about the sandbox itself. During a turn it can only be a failure.
-  void take_foreign(const wire::Event& event) {
-    ++result_.foreign_events;
-    const auto* error = std::get_if<wire::ScriptError>(&event.body);
-    if (event.execution_id.empty() && error != nullptr) lose(error->message);
-  }
-
   ScriptExecutor& executor_;
   wire::RunRequest request_;
   OnEvent on_event_;
+  SandboxChannel::Listener events_;
+  std::uint64_t unwanted_before_;
   ExecutionResult result_;
   TurnFacts facts_;
   std::optional<wire::Event> held_back_;  // a kill, until its reason is known

@@ -23,6 +23,11 @@ bool HostLink::receive() {
 
 void HostLink::send(const wire::Event& event) { outgoing_ += wire::encode(event); }
 
+void HostLink::send_data(wire::StreamId stream, std::string_view bytes) {
+  wire::append_data_header(outgoing_, {stream, static_cast<std::uint32_t>(bytes.size())});
+  outgoing_ += bytes;
+}
+
 bool HostLink::flush() {
   if (backlog() == 0) return true;
   const WriteResult result = write_available(write_fd_, std::string_view(outgoing_).substr(sent_));

@@ -2,7 +2,7 @@
 // produces output checks `backlog()` first.
 #pragma once
 
-#include "wire/line_reader.h"
+#include "wire/message_reader.h"
 #include "wire/messages.h"
 
 #include <optional>
@@ -21,9 +21,10 @@ class HostLink {
 
   // Reads what is available. False at the end of the stream.
   bool receive();
-  std::optional<wire::LineReader::Line> next_line() { return requests_.next(); }
+  std::optional<wire::MessageReader::Message> next_message() { return requests_.next(); }
 
   void send(const wire::Event& event);
+  void send_data(wire::StreamId stream, std::string_view bytes);
   // For callers that build a line in place, to avoid a copy.
   std::string& outgoing() { return outgoing_; }
   // False if the host has hung up.
@@ -33,7 +34,7 @@ class HostLink {
  private:
   int read_fd_;
   int write_fd_;
-  wire::LineReader requests_;
+  wire::MessageReader requests_;
   std::string outgoing_;
   std::size_t sent_ = 0;  // of outgoing_
 };

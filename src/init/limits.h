@@ -15,6 +15,11 @@ inline constexpr std::size_t read_chunk_bytes = std::size_t{64} << 10;
 // While this much waits for the host, the script's pipes are not read. Then the script waits, and
 // init does not.
 inline constexpr std::size_t max_host_backlog_bytes = std::size_t{256} << 10;
+// While this much waits, no data streams add to it. What they have added is before the next line.
+inline constexpr std::size_t max_data_backlog_bytes = std::size_t{128} << 10;
+inline constexpr std::size_t max_open_streams = 256;
+// Slices of each data stream between two looks at everything else.
+inline constexpr int stream_rounds = 4;
 
 // From the deadline, at which the script gets its exception, to SIGKILL.
 inline constexpr std::chrono::milliseconds timeout_grace{200};

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "init/limits.h"
 #include "init/polled.h"
-#include "init/workspace_file.h"
 #include "wire/decode.h"
 #include "wire/protocol_error.h"
 
@@ -51,8 +50,8 @@ Supervisor::BlockedSignals::BlockedSignals() {
 }
 
 Supervisor::Supervisor(const Options& options)
-    : workspace_(options.workspace),
-      host_(options.host_read_fd, options.host_write_fd),
+    : host_(options.host_read_fd, options.host_write_fd),
+      files_(options.workspace, streams_),
       preparation_(options),
       clean_up_(options) {}
 
@@ -83,7 +82,7 @@ std::vector<pollfd> Supervisor::interests() const {
 }
 
 int Supervisor::poll_timeout_ms(Clock::time_point now) const {
-  if (more_to_reap_) return 0;
+  if (more_to_reap_ || streams_.is_ready()) return 0;
   Clock::time_point wake = std::min(turns_.wake_at(), sweep_.wake_at());
   if (lacks_worker()) wake = std::min(wake, preparation_.due_at());
   // A leftover process may stop the new worker again and again.
@@ -109,6 +108,7 @@ void Supervisor::advance() {
   if (exit_code_) return;
   const Clock::time_point now = Clock::now();
   turns_.advance(now);
+  streams_.advance();
   if (reset_ == Reset::wanted) advance_reset(now);
   if (busy()) return;
   if (!preparation_.can_make()) {
@@ -167,22 +167,25 @@ void Supervisor::handle_preparing_worker() {
 
 void Supervisor::handle_requests() {
   const bool host_is_there = host_.receive();
-  while (const std::optional<wire::LineReader::Line> line = host_.next_line()) {
-    if (line->too_long) {
-      refuse_line("the line is longer than " + std::to_string(max_request_bytes) + " bytes");
-    } else {
-      handle_request(line->text);
+  while (true) {
+    try {
+      const std::optional<wire::MessageReader::Message> message = host_.next_message();
+      if (!message) break;
+      handle_message(*message);
+    } catch (const wire::ProtocolError& error) {
+      refuse_line(error.what());
     }
   }
   // When PID 1 exits, the kernel kills everything in the sandbox.
   if (!host_is_there) exit_code_ = 0;
 }
 
-void Supervisor::handle_request(std::string_view line) try {
-  wire::Request request = wire::decode_request(line);
+void Supervisor::handle_message(const wire::MessageReader::Message& message) {
+  if (message.stream) return streams_.take_data(*message.stream, message.text);
+  if (message.too_long)
+    return refuse_line("the line is longer than " + std::to_string(max_request_bytes) + " bytes");
+  wire::Request request = wire::decode_request(message.text);
   std::visit([this](auto& one) { accept(std::move(one)); }, request);
-} catch (const wire::ProtocolError& error) {
-  refuse_line(error.what());
 }
 
 void Supervisor::refuse_line(const std::string& why) {
@@ -199,16 +202,15 @@ void Supervisor::accept(const wire::CancelRequest& request) { turns_.cancel(requ
 
 void Supervisor::accept(const wire::ResetRequest& /*request*/) {
   if (busy()) return host_.send({{}, wire::ResetDone{false, busy_message}});
+  streams_.interrupt_all();
   reset_ = Reset::wanted;
 }
 
 void Supervisor::accept(const wire::PingRequest& /*request*/) { host_.send({{}, wire::Pong{}}); }
 
-// Not during a turn: the script would see half of a file.
-void Supervisor::accept(const wire::WriteFileRequest& request) {
-  std::string error = busy() ? "cannot write " + request.path + ": " + busy_message
-                             : write_workspace_file(workspace_, request);
-  host_.send({{}, wire::FileWritten{request.path, std::move(error)}});
+// Also during a turn.
+void Supervisor::accept(const wire::FileRequest& request) {
+  files_.accept(request, reset_ != Reset::none);
 }
 
 void Supervisor::advance_reset(Clock::time_point now) {

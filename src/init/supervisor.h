@@ -1,5 +1,5 @@
-// init/supervisor.h: the event loop of PID 1. One request at a time: a turn runs, or a reset. After
-// each, no process of it is alive.
+// init/supervisor.h: the event loop of PID 1. One turn at a time, or a reset: after each, no
+// process of it is alive. Beside a turn, data streams go on.
 //
 //              maker ready,             run                turn ended
 //   starting ──────────────▶  idle  ──────────▶  turn  ──────────────────▶ idle
@@ -16,7 +16,9 @@
 #pragma once
 
 #include "init/clean_up.h"
+#include "init/file_requests.h"
 #include "init/host_link.h"
+#include "init/open_streams.h"
 #include "init/options.h"
 #include "init/preparation.h"
 #include "init/sandbox_failed.h"
@@ -59,13 +61,16 @@ class Supervisor {
 
   // ---- requests
   void handle_requests();
-  void handle_request(std::string_view line);
+  void handle_message(const wire::MessageReader::Message& message);
   void refuse_line(const std::string& why);
   void accept(wire::RunRequest request);
   void accept(const wire::CancelRequest& request);
   void accept(const wire::ResetRequest& request);
   void accept(const wire::PingRequest& request);
-  void accept(const wire::WriteFileRequest& request);
+  void accept(const wire::FileRequest& request);
+  void accept(const wire::Window& window) { streams_.accept(window); }
+  void accept(const wire::End& end) { streams_.accept(end); }
+  void accept(const wire::Abandon& abandon) { streams_.accept(abandon); }
 
   bool busy() const { return turns_.busy() || reset_ != Reset::none; }
   bool lacks_worker() const;
@@ -75,8 +80,9 @@ class Supervisor {
   // cannot be killed. It is done when the next worker is prepared.
   enum class Reset { none, wanted, preparing };
 
-  std::string workspace_;
   HostLink host_;
+  OpenStreams streams_{host_};
+  FileRequests files_;
   // Blocks all signals, before the maker starts: its exit must not be missed.
   struct BlockedSignals {
     BlockedSignals();

@@ -1,6 +1,7 @@
 #include "pool/managed_sandbox.h"
 
 #include "async/within.h"
+#include "channel/sandbox_files.h"
 
 #include <exception>
 #include <utility>
@@ -14,6 +15,10 @@ bool differ(const blueprint::ResourceLimits& one, const blueprint::ResourceLimit
          one.pids_limit != other.pids_limit;
 }
 
+Task<> put(SandboxChannel& channel, const WorkspaceFile& file) {
+  co_await SandboxFiles(channel).write(file.path, file.content, file.mode);
+}
+
 }  // namespace
 
 Task<> ManagedSandbox::prepare(const Binding& binding, const blueprint::ResourceLimits& usual,
@@ -24,7 +29,7 @@ Task<> ManagedSandbox::prepare(const Binding& binding, const blueprint::Resource
       co_await sandbox->set_limits(binding.limits);
     }
     for (const WorkspaceFile& file : binding.files)
-      co_await sandbox->channel().write_file(file.path, file.content, file.mode, file_limit);
+      co_await within(file_limit, put(sandbox->channel(), file));
   } catch (...) {
     unusable = true;
     throw;

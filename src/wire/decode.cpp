@@ -1,8 +1,7 @@
 #include "wire/decode.h"
 
-#include "base/base64.h"
+#include "wire/file_codec.h"
 #include "wire/protocol_error.h"
-#include "wire/workspace_path.h"
 
 #include <array>
 #include <optional>
@@ -59,19 +58,11 @@ RunRequest run_request(MemberReader& members) {
   return request;
 }
 
-WriteFileRequest write_file_request(MemberReader& members) {
-  WriteFileRequest request;
-  request.path = members.string("path");
-  if (const std::string problem = problem_of_workspace_path(request.path); !problem.empty())
-    throw ProtocolError("\"path\" " + problem);
-  std::optional<std::string> data = decode_base64(members.string("data"));
-  if (!data) throw ProtocolError("\"data\" must be base64");
-  request.data = std::move(*data);
-  const std::uint64_t mode = members.count("mode");
-  request.mode = static_cast<std::uint32_t>(mode);
-  if (request.mode != mode) throw ProtocolError("\"mode\" must have at most 32 bits");
-  request.append = members.boolean("append");
-  return request;
+// Of both directions.
+Window window(MemberReader& members) {
+  Window window{take_stream(members), members.count("bytes")};
+  if (window.bytes == 0) throw ProtocolError("a window of no bytes");
+  return window;
 }
 
 ScriptDone script_done(MemberReader& members) {
@@ -109,10 +100,12 @@ EventBody decode_body(std::string_view type, MemberReader& members) {
   if (type == "script_done") return script_done(members);
   if (type == "reset_done") return ResetDone{members.boolean("clean"), members.string("message")};
   if (type == "pong") return Pong{};
-  if (type == "file_written") return FileWritten{members.string("path"), members.string("error")};
+  if (type == "window") return window(members);
   if (type == "ready")
     return Ready{members.optional_integer("protocol"), members.string("python"),
                  members.string("harness")};
+  if (std::optional<FileAnswer> answer = decode_file_answer(type, members))
+    return *std::move(answer);
   throw ProtocolError("unknown type of event \"" + std::string(type.substr(0, 40)) + '"');
 }
 
@@ -128,8 +121,14 @@ Request decode_request(std::string_view line) {
     request = ResetRequest{};
   } else if (type == "ping") {
     request = PingRequest{};
-  } else if (type == "write_file") {
-    request = write_file_request(members);
+  } else if (type == "window") {
+    request = window(members);
+  } else if (type == "end") {
+    request = End{take_stream(members)};
+  } else if (type == "abandon") {
+    request = Abandon{take_stream(members)};
+  } else if (std::optional<FileRequest> file = decode_file_request(type, members)) {
+    request = *std::move(file);
   } else {
     throw ProtocolError("unknown type of request \"" + type.substr(0, 40) + '"');
   }

@@ -1,8 +1,8 @@
 #include "wire/decode.h"
 
 #include "wire/encode.h"
+#include "wire/file_path.h"
 #include "wire/protocol_error.h"
-#include "wire/workspace_path.h"
 
 #include <doctest/doctest.h>
 
@@ -30,10 +30,19 @@ RunRequest a_run() {
           .max_output_bytes = 18446744073709551615ULL};
 }
 
-WriteFileRequest a_file() {
-  std::string bytes;
-  for (int value = 0; value < 256; ++value) bytes += static_cast<char>(value);
-  return {.path = "a/ä \"b\"\n", .data = bytes, .mode = 0xFFFFFFFF, .append = true};
+std::vector<FileCall> calls_of_every_type() {
+  return {ReadFile{"a/ä \"b\"\n", 3, 18446744073709551615ULL}, ReadFile{"/tmp/\xff"},
+          WriteFile{"."}, WriteFile{"\xc3", 0777}};
+}
+
+std::vector<FileAnswerBody> answers_of_every_type() {
+  return {FileEntry{"a/\xff", FileKind::file, 18446744073709551615ULL, 04755, -1},
+          FileEntry{"d", FileKind::directory, 0, 0700, 1},
+          FileEntry{"l", FileKind::symlink, 3, 0777, 1, "\xfe\xff"},
+          FileEntry{"l", FileKind::symlink, 0, 0777, 1, ""},
+          FileEntry{"p", FileKind::other, 0, 0600, 1},
+          FileDone{},
+          FileFailed{FileProblem::no_space, "cannot write \"a\""}};
 }
 
 std::vector<EventBody> bodies_of_every_type() {
@@ -50,8 +59,7 @@ std::vector<EventBody> bodies_of_every_type() {
           ScriptDone{Ending::exited, false, -3, {}, false, false, {}},
           ResetDone{false, "busy"},
           Pong{},
-          FileWritten{"a/ä \"b\"\n", ""},
-          FileWritten{"a", "cannot write a: it is a symbolic link"}};
+          Window{4294967295, 1}};
 }
 
 }  // namespace
@@ -60,13 +68,21 @@ TEST_CASE("H2: every message survives the way through its line") {
   for (const Request& request :
        {Request(a_run()), Request(RunRequest{.execution_id = "x", .script = ""}),
         Request(CancelRequest{"e1"}), Request(ResetRequest{}), Request(PingRequest{}),
-        Request(a_file()), Request(WriteFileRequest{.path = "empty", .data = ""})})
+        Request(Window{1, 18446744073709551615ULL}), Request(End{4294967295}), Request(Abandon{0})})
     CHECK(decode_request(without_newline(encode(request))) == request);
   for (const EventBody& body : bodies_of_every_type())
     for (const std::string id : {"", "e\"1"}) {
       const Event event{id, body};
       CHECK(decode_event(without_newline(encode(event))) == event);
     }
+  for (const FileCall& call : calls_of_every_type()) {
+    const Request request = FileRequest{7, call};
+    CHECK(decode_request(without_newline(encode(request))) == request);
+  }
+  for (const FileAnswerBody& answer : answers_of_every_type()) {
+    const Event event{{}, FileAnswer{7, answer}};
+    CHECK(decode_event(without_newline(encode(event))) == event);
+  }
 }
 
 TEST_CASE("H4: a run request carries script, execution id, timeout and mode") {
@@ -135,87 +151,83 @@ TEST_CASE("a request that is not exactly one is refused") {
   CHECK_THROWS_AS(decode_request(R"({"type":7})"), ProtocolError);
 }
 
-TEST_CASE("a file's bytes travel as base64") {
-  CHECK(encode(Request(WriteFileRequest{.path = "a/b", .data = "\n\xff", .mode = 0600})) ==
-        "{\"type\":\"write_file\",\"path\":\"a/b\",\"data\":\"Cv8=\",\"mode\":384,"
-        "\"append\":false}\n");
+TEST_CASE("a name that is not UTF-8 travels as base64, and every other as it is") {
+  CHECK(encode(Request(FileRequest{1, WriteFile{"a/b"}})) ==
+        "{\"type\":\"write_file\",\"stream\":1,\"path\":\"a/b\"}\n");
+  CHECK(encode(Request(FileRequest{1, WriteFile{"\n\xff", 0600}})) ==
+        "{\"type\":\"write_file\",\"stream\":1,\"path_base64\":\"Cv8=\",\"mode\":384}\n");
 }
 
 TEST_CASE("a request for a file that is not exactly one is refused") {
   const auto file_with = [](const std::string& key, const std::string& value) {
     std::string line = R"({"type":"write_file")";
     for (const auto& [name, usual] : std::vector<std::pair<std::string, std::string>>{
-             {"path", "\"a\""}, {"data", "\"Zg==\""}, {"mode", "420"}, {"append", "false"}}) {
+             {"stream", "7"}, {"path", "\"a\""}, {"path_base64", ""}, {"mode", "420"}}) {
       const std::string& given = name == key ? value : usual;
       if (!given.empty()) line += ",\"" + name + "\":" + given;
     }
     return line + "}";
   };
-  const std::string longest_path(4096, 'x');
   for (const auto& [key, value] :
        std::vector<std::pair<std::string, std::string>>{{"", ""},
-                                                        {"path", R"("a/b/c")"},
-                                                        {"path", R"("..a/b../...")"},
-                                                        {"path", R"(" ")"},
-                                                        {"path", "\"" + longest_path + "\""},
-                                                        {"data", R"("")"},
+                                                        {"path", R"("/a/b")"},
                                                         {"mode", "0"},
-                                                        {"mode", "4294967295"},
-                                                        {"append", "true"}}) {
+                                                        {"mode", "511"},
+                                                        {"mode", ""},
+                                                        {"stream", "4294967295"}}) {
     CAPTURE(value);
     CHECK_NOTHROW(decode_request(file_with(key, value)));
   }
-  for (const auto& [key, value] :
-       std::vector<std::pair<std::string, std::string>>{{"path", ""},
-                                                        {"data", ""},
-                                                        {"mode", ""},
-                                                        {"append", ""},
-                                                        {"path", "7"},
-                                                        {"path", R"("")"},
-                                                        {"path", R"("/a")"},
-                                                        {"path", R"("/")"},
-                                                        {"path", R"("a/")"},
-                                                        {"path", R"("a//b")"},
-                                                        {"path", R"(".")"},
-                                                        {"path", R"("..")"},
-                                                        {"path", R"("./a")"},
-                                                        {"path", R"("a/.")"},
-                                                        {"path", R"("../a")"},
-                                                        {"path", R"("a/../b")"},
-                                                        {"path", R"("a/./b")"},
-                                                        {"path", R"("a/..")"},
-                                                        {"path", R"("a\u0000")"},
-                                                        {"path", R"("a\u0000/b")"},
-                                                        {"path", R"("a\ud800")"},
-                                                        {"path", "\"" + longest_path + "x\""},
-                                                        {"path", "\"a\xff\""},
-                                                        {"data", "null"},
-                                                        {"data", R"("Zg")"},
-                                                        {"data", R"("Zg==\n")"},
-                                                        {"data", R"("Zh==")"},
-                                                        {"data", R"("Z g=")"},
-                                                        {"data", R"("Zg==Zg==")"},
-                                                        {"mode", "-1"},
-                                                        {"mode", "1.5"},
-                                                        {"mode", "4294967296"},
-                                                        {"mode", "18446744073709551616"},
-                                                        {"mode", R"("420")"},
-                                                        {"append", "0"},
-                                                        {"append", R"("false")"}}) {
+  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+           {"stream", ""},
+           {"stream", "-1"},
+           {"stream", "4294967296"},
+           {"path", ""},
+           {"path", "7"},
+           {"path", R"("")"},
+           {"path", R"("a/../b")"},
+           {"path", R"("a\u0000")"},
+           {"path", R"("a\ud800")"},
+           {"path", "\"a\xff\""},
+           {"path_base64", R"("/w==")"},  // beside a path
+           {"mode", "-1"},
+           {"mode", "1.5"},
+           {"mode", "512"},
+           {"mode", R"("420")"}}) {
     CAPTURE(key);
     CAPTURE(value);
     CHECK_THROWS_AS(decode_request(file_with(key, value)), ProtocolError);
   }
+  for (const char* path : {R"("YQ==")", R"("/w=")", R"("/x==")", R"("/w==\n")", "null"}) {
+    CAPTURE(path);
+    CHECK_THROWS_AS(
+        decode_request(std::string(R"({"type":"write_file","stream":7,"path_base64":)") + path +
+                       "}"),
+        ProtocolError);
+  }
   CHECK_THROWS_AS(decode_request(R"({"type":"ping","execution_id":"e"})"), ProtocolError);
+  CHECK_THROWS_AS(decode_request(R"({"type":"window","stream":7,"bytes":0})"), ProtocolError);
 }
 
-TEST_CASE("a path of a workspace is one that a line can carry and a directory can hold") {
-  for (const std::string& path : {std::string("a\xff"), std::string("\xc3"), std::string("/etc"),
-                                  std::string("a\0b", 3), std::string("a/../b")}) {
+TEST_CASE("a path is relative or absolute, of proper components, and any bytes but NUL") {
+  for (const std::string& path :
+       {std::string("."), std::string("/"), std::string("/etc/passwd"), std::string("a\xff/\xc3"),
+        std::string("..a/b../..."), std::string(" "), std::string(255, 'x')}) {
     CAPTURE(path);
-    CHECK_FALSE(problem_of_workspace_path(path).empty());
+    CHECK(problem_of_file_path(path) == "");
   }
-  CHECK(problem_of_workspace_path("ä/😀/b c") == "");
+  for (const std::string& path :
+       {std::string(), std::string("a\0b", 3), std::string("a/../b"), std::string("a/./b"),
+        std::string(".."), std::string("./a"), std::string("a/."), std::string("a//b"),
+        std::string("a/"), std::string("//a"), std::string("/.."), std::string(256, 'x')}) {
+    CAPTURE(path);
+    CHECK_FALSE(problem_of_file_path(path).empty());
+  }
+  std::string longest;
+  while (longest.size() < max_path_bytes) longest += "x/";
+  longest.back() = 'x';
+  CHECK(problem_of_file_path(longest) == "");
+  CHECK_FALSE(problem_of_file_path(longest + "x").empty());
 }
 
 TEST_CASE("H26: an event of an unknown type or shape is refused") {
@@ -229,8 +241,11 @@ TEST_CASE("H26: an event of an unknown type or shape is refused") {
        R"({"type":"script_done","ending":"exited","started":1,"state_lost":false,"out_of_memory":false,"wall_seconds":0,"cpu_seconds":0,"peak_memory_bytes":0,"output_bytes":0})",
        R"({"type":"script_done","ending":"exited","started":true,"state_lost":false,"out_of_memory":false,"wall_seconds":1e400,"cpu_seconds":0,"peak_memory_bytes":0,"output_bytes":0})",
        R"({"type":"stdout","execution_id":5,"text":"x"})", R"({"type":"pong","late":true})",
-       R"({"type":"file_written","path":"a"})", R"({"type":"file_written","error":""})",
-       R"({"type":"file_written","path":"a","error":null})"}) {
+       R"({"type":"file_done"})", R"({"type":"file_failed","stream":1,"error":"odd","message":""})",
+       R"({"type":"file_entry","stream":1,"entry":{"type":"file","path":"a","size_bytes":1,"mode":1}})",
+       R"({"type":"file_entry","stream":1,"entry":{"type":"socket","path":"a","size_bytes":1,"mode":1,"modified_ns":1}})",
+       R"({"type":"file_entry","stream":1,"entry":{"type":"file","path":"a","size_bytes":1,"mode":1,"modified_ns":1,"target":"b"}})",
+       R"({"type":"window","stream":1})"}) {
     CAPTURE(line);
     CHECK_THROWS_AS(decode_event(line), ProtocolError);
   }

@@ -1,48 +1,18 @@
 #include "wire/encode.h"
 
-#include "base/base64.h"
 #include "base/json_escape.h"
+#include "wire/file_codec.h"
+#include "wire/json_writer.h"
 
-#include <array>
 #include <cassert>
-#include <charconv>
 #include <cmath>
 
 namespace hearth::wire {
 namespace {
 
-void append_key(std::string& out, std::string_view key) {
-  out += ",\"";
-  out += key;
-  out += "\":";
-}
-
-void append_member(std::string& out, std::string_view key, std::string_view text) {
-  append_key(out, key);
-  append_json_string(out, text);
-}
-
-void append_member(std::string& out, std::string_view key, const JsonText& json) {
+void append_json(std::string& out, std::string_view key, const JsonText& json) {
   append_key(out, key);
   out += json.text;
-}
-
-void append_member(std::string& out, std::string_view key, bool value) {
-  append_key(out, key);
-  out += value ? "true" : "false";
-}
-
-template <typename Number>
-void append_digits(std::string& out, Number value) {
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  out.append(digits.data(), end);
-}
-
-template <typename Number>
-void append_number(std::string& out, std::string_view key, Number value) {
-  append_key(out, key);
-  append_digits(out, value);
 }
 
 struct BodyWriter {
@@ -61,13 +31,13 @@ struct BodyWriter {
   }
   void operator()(const Intermediate& event) const {
     append_member(out, "label", event.label);
-    append_member(out, "data", event.data);
+    append_json(out, "data", event.data);
   }
   void operator()(const Display& event) const {
-    append_member(out, "data", event.data);
+    append_json(out, "data", event.data);
     if (event.is_value) append_member(out, "value", true);
   }
-  void operator()(const FinalResult& event) const { append_member(out, "data", event.data); }
+  void operator()(const FinalResult& event) const { append_json(out, "data", event.data); }
   void operator()(const ScriptError& event) const {
     append_member(out, "name", event.name);
     append_member(out, "message", event.message);
@@ -90,9 +60,10 @@ struct BodyWriter {
     append_member(out, "message", event.message);
   }
   void operator()(const Pong& /*event*/) const {}
-  void operator()(const FileWritten& event) const {
-    append_member(out, "path", event.path);
-    append_member(out, "error", event.error);
+  void operator()(const FileAnswer& event) const { append_members(out, event); }
+  void operator()(const Window& event) const {
+    append_number(out, "stream", event.stream);
+    append_number(out, "bytes", event.bytes);
   }
 };
 
@@ -141,15 +112,24 @@ struct RequestWriter {
   }
   void operator()(const ResetRequest& /*request*/) const { out += R"({"type":"reset")"; }
   void operator()(const PingRequest& /*request*/) const { out += R"({"type":"ping")"; }
-  void operator()(const WriteFileRequest& request) const {
-    out += R"({"type":"write_file")";
-    append_member(out, "path", request.path);
-    append_key(out, "data");
+  void operator()(const FileRequest& request) const {
+    out += R"({"type":")";
+    out += type_of(request.call);
     out += '"';
-    append_base64(out, request.data);
-    out += '"';
-    append_number(out, "mode", request.mode);
-    append_member(out, "append", request.append);
+    append_members(out, request);
+  }
+  void operator()(const Window& request) const {
+    out += R"({"type":"window")";
+    append_number(out, "stream", request.stream);
+    append_number(out, "bytes", request.bytes);
+  }
+  void operator()(const End& request) const {
+    out += R"({"type":"end")";
+    append_number(out, "stream", request.stream);
+  }
+  void operator()(const Abandon& request) const {
+    out += R"({"type":"abandon")";
+    append_number(out, "stream", request.stream);
   }
 };
 

@@ -33,4 +33,12 @@ std::optional<LineReader::Line> LineReader::next() {
   return Line{line, false};
 }
 
+std::optional<std::string_view> LineReader::take(std::size_t bytes) {
+  if (buffer_.size() - consumed_ < bytes) return std::nullopt;
+  const std::string_view taken(buffer_.data() + consumed_, bytes);
+  consumed_ += bytes;
+  searched_ = consumed_;
+  return taken;
+}
+
 }  // namespace hearth::wire

@@ -23,6 +23,9 @@ class LineReader {
   };
   std::optional<Line> next();
 
+  // The next bytes as they are, when so many are there. Valid until the next call of any.
+  std::optional<std::string_view> take(std::size_t bytes);
+
   // Bytes of a line that has not ended: what an end of stream would cut.
   bool inside_line() const { return skipping_ || consumed_ < buffer_.size(); }
 

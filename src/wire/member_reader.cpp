@@ -42,6 +42,11 @@ Number parse_number(std::string_view key, std::string_view text) {
 
 }  // namespace
 
+bool MemberReader::has(std::string_view key) const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [&](const JsonMember& member) { return member.key == key; });
+}
+
 std::optional<JsonMember> MemberReader::take(std::string_view key) {
   const auto found = std::find_if(members_.begin(), members_.end(),
                                   [&](const JsonMember& member) { return member.key == key; });
@@ -94,6 +99,11 @@ double MemberReader::number(std::string_view key) {
 
 std::uint64_t MemberReader::count(std::string_view key) {
   return parse_number<std::uint64_t>(key, require(key, JsonKind::number).text);
+}
+
+std::optional<std::uint64_t> MemberReader::optional_count(std::string_view key) {
+  if (!has(key)) return std::nullopt;
+  return count(key);
 }
 
 std::optional<std::int64_t> MemberReader::optional_integer(std::string_view key) {

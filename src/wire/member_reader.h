@@ -16,12 +16,14 @@ class MemberReader {
  public:
   explicit MemberReader(std::string_view text) : members_(parse_object(text)) {}
 
+  bool has(std::string_view key) const;
   std::string string(std::string_view key);
   std::string json(std::string_view key);  // any kind, as canonical text
   std::string json(std::string_view key, JsonKind kind);
   bool boolean(std::string_view key);
   double number(std::string_view key);  // finite
   std::uint64_t count(std::string_view key);
+  std::optional<std::uint64_t> optional_count(std::string_view key);
   std::optional<std::int64_t> optional_integer(std::string_view key);
   std::string optional_string(std::string_view key);  // empty when absent
   bool optional_boolean(std::string_view key);        // false when absent

@@ -16,7 +16,8 @@ struct TypeName {
   std::string_view operator()(const ScriptDone& /*event*/) const { return "script_done"; }
   std::string_view operator()(const ResetDone& /*event*/) const { return "reset_done"; }
   std::string_view operator()(const Pong& /*event*/) const { return "pong"; }
-  std::string_view operator()(const FileWritten& /*event*/) const { return "file_written"; }
+  std::string_view operator()(const FileAnswer& event) const { return type_of(event); }
+  std::string_view operator()(const Window& /*event*/) const { return "window"; }
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "base/enum_names.h"
+#include "wire/file_messages.h"
+#include "wire/stream_messages.h"
 
 #include <cstdint>
 #include <map>
@@ -45,16 +47,8 @@ struct PingRequest {
   bool operator==(const PingRequest&) const = default;
 };
 
-struct WriteFileRequest {
-  std::string path;  // below /workspace
-  std::string data;  // any bytes; base64 on the line
-  std::uint32_t mode = 0644;
-  bool append = false;  // to what earlier requests wrote
-  bool operator==(const WriteFileRequest&) const = default;
-};
-
-using Request =
-    std::variant<RunRequest, CancelRequest, ResetRequest, PingRequest, WriteFileRequest>;
+using Request = std::variant<RunRequest, CancelRequest, ResetRequest, PingRequest, FileRequest,
+                             Window, End, Abandon>;
 
 // ---- sandbox to host ----
 
@@ -65,7 +59,7 @@ struct JsonText {
 };
 
 // Raised whenever a host and an init of two releases would misunderstand each other.
-inline constexpr std::int64_t protocol_version = 1;
+inline constexpr std::int64_t protocol_version = 2;
 
 struct Ready {
   std::optional<std::int64_t> protocol = protocol_version;  // absent: from before it was sent
@@ -173,14 +167,8 @@ struct Pong {
   bool operator==(const Pong&) const = default;
 };
 
-struct FileWritten {
-  std::string path;
-  std::string error = {};  // why it was not; empty when it was
-  bool operator==(const FileWritten&) const = default;
-};
-
 using EventBody = std::variant<Ready, Stdout, Stderr, Log, Intermediate, Display, FinalResult,
-                               ScriptError, ScriptDone, ResetDone, Pong, FileWritten>;
+                               ScriptError, ScriptDone, ResetDone, Pong, FileAnswer, Window>;
 
 struct Event {
   std::string execution_id;  // empty where an event belongs to no turn

@@ -36,18 +36,22 @@ std::vector<std::string> examples(const std::string& kind) {
 
 TEST_CASE("H2: every request on the protocol's page is one, written as the code writes it") {
   std::set<std::size_t> seen;
+  std::set<std::size_t> calls;
   for (const std::string& line : examples("request")) {
     CAPTURE(line);
     const Request request = decode_request(line);
     CHECK(encode(request) == line + "\n");
     seen.insert(request.index());
+    if (const auto* file = std::get_if<FileRequest>(&request)) calls.insert(file->call.index());
   }
+  CHECK(calls.size() == std::variant_size_v<FileCall>);
   CHECK(seen.size() == std::variant_size_v<Request>);
 }
 
 TEST_CASE("H26: every event on the protocol's page is one, and no type is left out") {
   std::set<std::size_t> types;
   std::set<std::string> endings;
+  std::set<std::size_t> answers;
   for (const std::string& line : examples("event")) {
     CAPTURE(line);
     const Event event = decode_event(line);
@@ -55,7 +59,10 @@ TEST_CASE("H26: every event on the protocol's page is one, and no type is left o
     types.insert(event.body.index());
     if (const auto* done = std::get_if<ScriptDone>(&event.body))
       endings.emplace(enum_name(done->ending));
+    if (const auto* answer = std::get_if<FileAnswer>(&event.body))
+      answers.insert(answer->body.index());
   }
+  CHECK(answers.size() == std::variant_size_v<FileAnswerBody>);
   CHECK(types.size() == std::variant_size_v<EventBody>);
   CHECK(endings.size() == 9);
 }

@@ -23,8 +23,7 @@ std::vector<std::string> seen_in(std::string_view bytes, NextSize next_size) {
   DockerLineReader reader(max_line_bytes);
   std::vector<std::string> output;
   std::vector<std::string> errors;
-  const auto take = [](const DockerLineReader::Line& line) {
-    if (line.text.size() > max_line_bytes) std::abort();
+  const auto take = [](const auto& line) {
     return line.too_long ? std::string("too long") : std::string(line.text);
   };
   std::string end = "whole";
@@ -34,8 +33,14 @@ std::vector<std::string> seen_in(std::string_view bytes, NextSize next_size) {
       const std::string_view piece = bytes.substr(0, size);
       bytes.remove_prefix(size);
       reader.append(piece);
-      while (const auto line = reader.next()) output.push_back(take(*line));
-      while (const auto line = reader.next_error()) errors.push_back(take(*line));
+      while (const auto message = reader.next()) {
+        if (!message->stream && message->text.size() > max_line_bytes) std::abort();
+        output.push_back(take(*message));
+      }
+      while (const auto line = reader.next_error()) {
+        if (line->text.size() > max_line_bytes) std::abort();
+        errors.push_back(take(*line));
+      }
     }
     reader.finish();
   } catch (const hearth::IncompleteRead&) {

@@ -1,8 +1,8 @@
-// Any bytes as the stream of either side: the same lines however they are cut, and each line a
-// message that survives its own encoding, or a ProtocolError.
+// Any bytes as the stream of either side: the same lines and data frames however they are cut, and
+// each line a message that survives its own encoding, or a ProtocolError.
 #include "wire/decode.h"
 #include "wire/encode.h"
-#include "wire/line_reader.h"
+#include "wire/message_reader.h"
 #include "wire/protocol_error.h"
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace hearth::wire;
@@ -20,18 +21,40 @@ namespace {
 
 constexpr std::size_t max_line_bytes = 1024;
 
-template <typename NextSize>
-std::vector<std::string> lines_of(std::string_view bytes, NextSize next_size) {
-  LineReader reader(max_line_bytes);
+struct Said {
   std::vector<std::string> lines;
+  std::vector<std::pair<StreamId, std::string>> frames;
+  bool operator==(const Said&) const = default;
+};
+
+void take_messages(MessageReader& reader, Said& said) {
+  while (true) {
+    try {
+      const auto message = reader.next();
+      if (!message) return;
+      if (message->stream) {
+        if (message->text.empty() || message->text.size() > max_frame_bytes) std::abort();
+        said.frames.emplace_back(*message->stream, message->text);
+      } else {
+        said.lines.push_back(message->too_long ? "too long" : std::string(message->text));
+      }
+    } catch (const ProtocolError&) {
+      said.lines.emplace_back("a header that is none");
+    }
+  }
+}
+
+template <typename NextSize>
+Said said_in(std::string_view bytes, NextSize next_size) {
+  MessageReader reader(max_line_bytes);
+  Said said;
   while (!bytes.empty()) {
     const std::size_t size = std::min<std::size_t>(next_size(), bytes.size());
     reader.append(bytes.substr(0, size));
     bytes.remove_prefix(size);
-    while (const auto line = reader.next())
-      lines.push_back(line->too_long ? "too long" : std::string(line->text));
+    take_messages(reader, said);
   }
-  return lines;
+  return said;
 }
 
 // Nothing for a line that is refused: what a hostile sandbox is worth.
@@ -60,11 +83,11 @@ void check_line(const std::string& line, Decode decode) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const auto whole = lines_of(bytes, [&] { return size; });
+  const Said whole = said_in(bytes, [&] { return size; });
   std::minstd_rand random(static_cast<unsigned>(size));
-  if (lines_of(bytes, [] { return 1; }) != whole) std::abort();
-  if (lines_of(bytes, [&] { return 1 + random() % 64; }) != whole) std::abort();
-  for (const std::string& line : whole) {
+  if (said_in(bytes, [] { return 1; }) != whole) std::abort();
+  if (said_in(bytes, [&] { return 1 + random() % 64; }) != whole) std::abort();
+  for (const std::string& line : whole.lines) {
     check_line(line, [](std::string_view text) { return decode_event(text); });
     check_line(line, [](std::string_view text) { return decode_request(text); });
   }

@@ -1,4 +1,5 @@
 // What one use of a sandbox leaves for the next, on every backend: nothing.
+#include "channel/sandbox_files.h"
 #include "tests/support/any_backend.h"
 
 #include <doctest/doctest.h>
@@ -50,8 +51,9 @@ TEST_CASE_TEMPLATE("files are put into the workspace and read there", Backend, O
   Backend backend;
   const std::unique_ptr<backend::Sandbox> sandbox = backend.spawn();
   const std::string content = std::string("\0\xff", 2) + std::string(700'000, 'z');
-  run_task(backend.loop(),
-           sandbox->channel().write_file("in/put.bin", content, 0640, std::chrono::seconds(10)));
+  SandboxFiles files(sandbox->channel());
+  run_task(backend.loop(), files.write("in/put.bin", content, 0640));
+  CHECK(run_task(backend.loop(), files.read("/workspace/in/put.bin", 1 << 20)) == content);
   const auto result = backend.run_in(*sandbox, R"(
 import os
 data = open("in/put.bin", "rb").read()

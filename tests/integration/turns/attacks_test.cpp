@@ -1,5 +1,6 @@
 // Scripts that turn against the processes around them. After each of them either the next turn is
 // clean or the sandbox is gone; never anything in between.
+#include "channel/sandbox_files.h"
 #include "tests/support/clean_turn.h"
 #include "tests/support/process_script.h"
 #include "tests/support/run_task.h"
@@ -51,8 +52,7 @@ void leave_prepared_worker(Sandbox& sandbox) {
 }
 
 bool can_write(Sandbox& sandbox, const std::string& path) try {
-  run_task(sandbox.loop(),
-           sandbox.process().channel().write_file(path, "x", 0644, std::chrono::seconds(20)));
+  run_task(sandbox.loop(), SandboxFiles(sandbox.process().channel()).write(path, "x"));
   return true;
 } catch (const Error&) {
   return false;

@@ -1,5 +1,7 @@
 // Files that the host puts into the workspace, and its pings: what the channel asks of the real
 // hearth-init between turns and during one.
+#include "channel/data_stream.h"
+#include "channel/sandbox_files.h"
 #include "tests/support/clean_turn.h"
 #include "tests/support/run_task.h"
 #include "tests/support/sandbox_process.h"
@@ -18,7 +20,12 @@ namespace {
 
 void put(Sandbox& sandbox, const std::string& path, const std::string& content,
          unsigned mode = 0644) {
-  run_task(sandbox.loop(), sandbox.process().channel().write_file(path, content, mode, 60s));
+  run_task(sandbox.loop(), SandboxFiles(sandbox.process().channel()).write(path, content, mode));
+}
+
+std::string get(Sandbox& sandbox, const std::string& path) {
+  return run_task(sandbox.loop(),
+                  SandboxFiles(sandbox.process().channel()).read(path, std::uint64_t{1} << 30));
 }
 
 // Why the sandbox did not take it.
@@ -90,32 +97,12 @@ TEST_CASE("a file from the host replaces what a script or the host left there") 
   put(sandbox, "f", "short");
   put(sandbox, "closed", "opened", 0400);
   put(sandbox, "closed", "opened again", 0400);
-  // Of several pieces, all but the first meet a file that cannot be written to.
   put(sandbox, "read_only", std::string(2'000'000, 'r'), 0444);
   CHECK(printed(sandbox, R"py(
 import os
 print(open('f').read(), open('closed').read(), oct(os.stat('closed').st_mode))
 print(open('read_only').read() == 'r' * 2_000_000, oct(os.stat('read_only').st_mode))
 )py") == "short opened again 0o100400\nTrue 0o100444\n");
-}
-
-TEST_CASE("a request that appends adds to what an earlier one wrote") {
-  Sandbox sandbox;
-  const auto ask = [&sandbox](const std::string& path, const std::string& data, bool append) {
-    const wire::Event event = sandbox.exchange(
-        line_of(wire::WriteFileRequest{.path = path, .data = data, .append = append}));
-    CHECK(event.execution_id.empty());
-    const auto* written = std::get_if<wire::FileWritten>(&event.body);
-    REQUIRE(written != nullptr);
-    CHECK(written->path == path);
-    return written->error;
-  };
-  CHECK(ask("f", "one", false) == "");
-  CHECK(ask("f", " two", true) == "");
-  CHECK(ask("f", " three", true) == "");
-  CHECK(ask("absent", "the end of it", true) == "cannot write absent: No such file or directory");
-  CHECK(printed(sandbox, "import os\nprint(open('f').read(), os.listdir())") ==
-        "one two three ['f']\n");
 }
 
 TEST_CASE("a file larger than the workspace is refused, leaves nothing and no harm") {
@@ -129,7 +116,8 @@ TEST_CASE("a file larger than the workspace is refused, leaves nothing and no ha
   const std::string fits(1 << 20, 'f');
   put(sandbox, "fits", fits);
   CHECK(printed(sandbox, "import os\nprint(os.listdir('a'), os.path.getsize('fits'))") ==
-        "[] 1048576\n");
+        "['big'] 1048576\n");
+  CHECK(get(sandbox, "a/big") == "what was there");
 }
 
 TEST_CASE("a link that a script left is not followed, nor a pipe waited for") {
@@ -146,10 +134,11 @@ os.symlink('../directory', 'real/up')
 os.mkfifo('pipe')
 )py");
   CHECK(refusal(sandbox, "directory/new") ==
-        "cannot write directory/new: directory: Not a directory");
+        "cannot write directory/new: directory: it is a symbolic link");
   CHECK(refusal(sandbox, "directory/sub/new") ==
-        "cannot write directory/sub/new: directory: Not a directory");
-  CHECK(refusal(sandbox, "real/up/new") == "cannot write real/up/new: real/up: Not a directory");
+        "cannot write directory/sub/new: directory: it is a symbolic link");
+  CHECK(refusal(sandbox, "real/up/new") ==
+        "cannot write real/up/new: real/up: it is a symbolic link");
   CHECK(refusal(sandbox, "file") == "cannot write file: it is a symbolic link");
   CHECK(refusal(sandbox, "dangling") == "cannot write dangling: it is a symbolic link");
   CHECK(refusal(sandbox, "pipe") == "cannot write pipe: it is not a regular file");
@@ -162,37 +151,107 @@ print(sorted(os.listdir()), os.listdir('real'))
          "['dangling', 'directory', 'file', 'pipe', 'real'] ['up']\n");
 }
 
-TEST_CASE("while a turn runs a ping is answered and a file refused") {
+namespace {
+
+// Beside a turn that waits for the file "go": a file in, a file out, a ping; then lets it end.
+Task<> use_files_beside(Sandbox& sandbox, std::string& read) {
+  SandboxFiles files(sandbox.process().channel());
+  co_await files.write("given", std::string(3'000'000, 'g'));
+  co_await sandbox.process().channel().ping(60s);
+  read = co_await files.read("made", 1 << 30);
+  co_await files.write("go", "");
+}
+
+}  // namespace
+
+TEST_CASE("while a turn runs, files go in and out and pings are answered") {
   Sandbox sandbox;
-  ping(sandbox);
-  wire::RunRequest request =
-      request_for("emit_log('runs')\nimport time\nwhile True: time.sleep(1)");
-  request.execution_id = "turn";
-  sandbox.raw_exchange(line_of(request), "\"log\"");
-  const std::string file = line_of(wire::WriteFileRequest{.path = "f", .data = "x"});
-  const auto answers = sandbox.raw_exchange(file + line_of(wire::PingRequest{}), "pong");
-  REQUIRE(answers.size() == 2);
-  CHECK(
-      answers[0] ==
-      R"({"type":"file_written","path":"f","error":"cannot write f: the sandbox is busy with another request"})");
-  CHECK(answers[1] == R"({"type":"pong"})");
-  sandbox.raw_exchange(line_of(wire::CancelRequest{"turn"}), "\"script_done\"");
-  ping(sandbox);
+  std::string read;
+  bool asked = false;
+  const auto when_running = [&](const wire::Event& event) {
+    if (asked || !std::holds_alternative<wire::Log>(event.body)) return;
+    asked = true;
+    asio::co_spawn(sandbox.loop(), use_files_beside(sandbox, read),
+                   [](std::exception_ptr error) { CHECK(error == nullptr); });
+  };
+  const auto result = sandbox.run(request_for(R"py(
+import os, sys, time
+open('made', 'w').write('m' * 2_000_000)
+emit_log('runs')
+while not os.path.exists('go'):
+    print('.' * 10_000, file=sys.stderr)
+    time.sleep(0.001)
+print(open('given').read() == 'g' * 3_000_000)
+)py",
+                                              60),
+                                  when_running);
+  CHECK(result.stdout_text == "True\n");
+  CHECK(read == std::string(2'000'000, 'm'));
+  check_clean_turn(sandbox);
+}
+
+TEST_CASE("a script that prints without end delays no file, and a file no cancel") {
+  Sandbox sandbox;
+  put(sandbox, "large", std::string(32 << 20, 'x'));
+  std::uint64_t read = 0;
+  const auto read_large = [](Sandbox& from, std::uint64_t& bytes) -> Task<> {
+    FileReader reader = co_await SandboxFiles(from.process().channel()).open("large");
+    for (std::string some = co_await reader.next(); !some.empty(); some = co_await reader.next())
+      bytes += some.size();
+    co_await from.executor().cancel();
+  };
+  wire::RunRequest request = request_for("emit_log('runs')\nwhile True: print('x' * 1000)", 60);
+  request.max_output_bytes = std::uint64_t{1} << 40;
+  bool asked = false;
+  const auto result = sandbox.run(request, [&](const wire::Event& event) {
+    if (asked || !std::holds_alternative<wire::Log>(event.body)) return;
+    asked = true;
+    asio::co_spawn(sandbox.loop(), read_large(sandbox, read),
+                   [](std::exception_ptr error) { CHECK(error == nullptr); });
+  });
+  CHECK(result.verdict == Verdict::cancelled);
+  CHECK(read == 32 << 20);
+}
+
+TEST_CASE("a file that nothing takes keeps no turn waiting, and is abandoned with its reader") {
+  Sandbox sandbox;
+  put(sandbox, "large", std::string(8 << 20, 'x'));
+  {
+    FileReader reader =
+        run_task(sandbox.loop(), SandboxFiles(sandbox.process().channel()).open("large"));
+    check_clean_turn(sandbox);
+    ping(sandbox);
+  }
+  check_clean_turn(sandbox);
+  CHECK(get(sandbox, "large").size() == 8 << 20);
+}
+
+TEST_CASE("a file that is given up half way leaves nothing, and the sandbox goes on") {
+  Sandbox sandbox;
+  {
+    FileWriter writer =
+        run_task(sandbox.loop(), SandboxFiles(sandbox.process().channel()).create("f"));
+    const std::string half(1 << 20, 'x');
+    run_task(sandbox.loop(), writer.append(half));
+  }
   CHECK(printed(sandbox, "import os\nprint(os.listdir())") == "[]\n");
-  // Nor is one taken that comes right behind the turn's request.
-  const auto behind = sandbox.raw_exchange(line_of(request) + file, "\"file_written\"");
-  CHECK(behind.back() == answers[0]);
 }
 
 TEST_CASE("while a reset runs a file is refused, and the next is taken") {
   Sandbox sandbox;
-  const auto answers = sandbox.raw_exchange(
-      line_of(wire::ResetRequest{}) + line_of(wire::WriteFileRequest{.path = "f", .data = "x"}),
-      "\"reset_done\"");
-  REQUIRE(answers.size() == 2);
-  CHECK(answers[0].find("is busy") != std::string::npos);
+  const auto answers = sandbox.raw_exchange(line_of(wire::FileRequest{1, wire::WriteFile{"g"}}) +
+                                                line_of(wire::ResetRequest{}) +
+                                                line_of(wire::FileRequest{2, wire::WriteFile{"f"}}),
+                                            "\"reset_done\"");
+  REQUIRE(answers.size() == 3);
+  CHECK(
+      answers[0] ==
+      R"({"type":"file_failed","stream":1,"error":"busy","message":"cannot write g: the sandbox is reset"})");
+  CHECK(
+      answers[1] ==
+      R"({"type":"file_failed","stream":2,"error":"busy","message":"cannot write f: the sandbox is busy"})");
   put(sandbox, "f", "taken");
-  CHECK(printed(sandbox, "print(open('f').read())") == "taken\n");
+  CHECK(printed(sandbox, "import os\nprint(open('f').read(), os.listdir())") == "taken ['f']\n");
 }
 
 TEST_CASE("a reset removes files from the host, and their directories") {
@@ -216,9 +275,9 @@ TEST_CASE("between two steps a file can be given and the variables stay") {
 
 TEST_CASE("a file request that is none is refused and the loop survives") {
   Sandbox sandbox;
-  for (const std::string path : {"/etc/passwd", "../f", "a/./b", "a//b", "a/", ""}) {
+  for (const std::string path : {"../f", "a/./b", "a//b", "a/", ""}) {
     const wire::Event event =
-        sandbox.exchange(line_of(wire::WriteFileRequest{.path = path, .data = "x"}));
+        sandbox.exchange(line_of(wire::FileRequest{1, wire::WriteFile{path}}));
     const auto* error = std::get_if<wire::ScriptError>(&event.body);
     CAPTURE(path);
     REQUIRE(error != nullptr);

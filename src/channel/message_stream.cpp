@@ -1,10 +1,10 @@
-#include "channel/line_stream.h"
+#include "channel/message_stream.h"
 
 namespace hearth {
 
-Task<bool> PlainLineStream::fill() {
+Task<bool> PlainMessageStream::fill() {
   const std::size_t size = co_await bytes_->read_some(chunk_);
-  lines_.append({chunk_.data(), size});
+  messages_.append({chunk_.data(), size});
   co_return size > 0;
 }
 

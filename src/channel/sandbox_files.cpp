@@ -1,0 +1,113 @@
+#include "channel/sandbox_files.h"
+
+#include "channel/data_stream.h"
+#include "wire/file_path.h"
+#include "wire/protocol_error.h"
+
+#include <utility>
+#include <variant>
+
+namespace hearth {
+namespace {
+
+using wire::FileProblem;
+
+// The next answer; FileError if it says that the request failed.
+wire::FileAnswerBody answer_in(DataStream::Part part) {
+  auto* body = std::get_if<wire::EventBody>(&part);
+  auto* answer = body == nullptr ? nullptr : std::get_if<wire::FileAnswer>(body);
+  if (answer == nullptr) throw wire::ProtocolError("no answer where one must be");
+  if (const auto* failed = std::get_if<wire::FileFailed>(&answer->body))
+    throw FileError(failed->problem, failed->message);
+  return std::move(answer->body);
+}
+
+template <typename Answer>
+Task<Answer> receive(DataStream& stream) {
+  wire::FileAnswerBody answer = answer_in(co_await stream.receive());
+  auto* wanted = std::get_if<Answer>(&answer);
+  if (wanted == nullptr) throw wire::ProtocolError("an answer to another request");
+  co_return std::move(*wanted);
+}
+
+void check_path(const std::string& path) {
+  if (const std::string problem = wire::problem_of_file_path(path); !problem.empty())
+    throw FileError(FileProblem::invalid_path, "the path of a file in a sandbox " + problem);
+}
+
+}  // namespace
+
+FileReader::FileReader() = default;
+FileReader::FileReader(std::unique_ptr<DataStream> stream, wire::FileEntry entry)
+    : stream_(std::move(stream)), entry_(std::move(entry)) {}
+FileReader::FileReader(FileReader&& other) noexcept = default;
+FileReader::~FileReader() = default;
+
+Task<std::string> FileReader::next() {
+  if (is_over_) co_return std::string();
+  DataStream::Part part = co_await stream_->receive();
+  if (auto* bytes = std::get_if<std::string>(&part)) co_return std::move(*bytes);
+  is_over_ = true;
+  if (!std::holds_alternative<wire::FileDone>(answer_in(std::move(part))))
+    throw wire::ProtocolError("an answer to another request");
+  co_return std::string();
+}
+
+FileWriter::FileWriter() = default;
+FileWriter::FileWriter(std::unique_ptr<DataStream> stream) : stream_(std::move(stream)) {}
+FileWriter::FileWriter(FileWriter&& other) noexcept = default;
+FileWriter::~FileWriter() = default;
+
+Task<> FileWriter::append(std::string_view bytes) {
+  if (co_await stream_->write(bytes)) co_return;
+  answer_in(co_await stream_->receive());
+  throw wire::ProtocolError("an answer before the end of the data");
+}
+
+Task<wire::FileEntry> FileWriter::finish() {
+  co_await stream_->end();
+  wire::FileEntry entry = co_await receive<wire::FileEntry>(*stream_);
+  co_await receive<wire::FileDone>(*stream_);
+  co_return entry;
+}
+
+Task<std::unique_ptr<DataStream>> SandboxFiles::start(wire::FileCall call) {
+  auto stream = std::make_unique<DataStream>(*channel_);
+  co_await stream->open(wire::FileRequest{stream->id(), std::move(call)});
+  co_return stream;
+}
+
+Task<FileReader> SandboxFiles::open(std::string path, std::uint64_t offset,
+                                    std::optional<std::uint64_t> length) {
+  check_path(path);
+  std::unique_ptr<DataStream> stream =
+      co_await start(wire::ReadFile{std::move(path), offset, length});
+  wire::FileEntry entry = co_await receive<wire::FileEntry>(*stream);
+  co_return FileReader(std::move(stream), std::move(entry));
+}
+
+Task<std::string> SandboxFiles::read(std::string path, std::uint64_t max_bytes) {
+  FileReader reader = co_await open(std::move(path), 0, max_bytes);
+  if (reader.entry().size_bytes > max_bytes)
+    throw FileError(FileProblem::too_large,
+                    reader.entry().path + " has more than " + std::to_string(max_bytes) + " bytes");
+  std::string content;
+  for (std::string bytes = co_await reader.next(); !bytes.empty(); bytes = co_await reader.next())
+    content += bytes;
+  co_return content;
+}
+
+Task<FileWriter> SandboxFiles::create(std::string path, std::optional<std::uint32_t> mode) {
+  check_path(path);
+  if (mode) *mode &= 0777;
+  co_return FileWriter(co_await start(wire::WriteFile{std::move(path), mode}));
+}
+
+Task<wire::FileEntry> SandboxFiles::write(std::string path, std::string_view content,
+                                          std::optional<std::uint32_t> mode) {
+  FileWriter writer = co_await create(std::move(path), mode);
+  co_await writer.append(content);
+  co_return co_await writer.finish();
+}
+
+}  // namespace hearth

@@ -1,0 +1,103 @@
+#include "init/file_place.h"
+
+#include "init/file_failure.h"
+#include "wire/file_path.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace hearth::init {
+namespace {
+
+using wire::FileProblem;
+
+constexpr const char* is_link = "it is a symbolic link";
+
+// O_PATH: to go on from it, a directory need not be readable.
+os::UniqueFd open_directory(int parent, const char* name) {
+  return os::UniqueFd(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// /proc shows init's own memory and descriptors to init, and /dev holds what blocks. /dev/shm is
+// the scripts'.
+bool is_kernels(std::string_view path) {
+  const auto is_at_or_below = [path](std::string_view place) {
+    return path.starts_with(place) && (path.size() == place.size() || path[place.size()] == '/');
+  };
+  return is_at_or_below("/proc") || is_at_or_below("/sys") ||
+         (is_at_or_below("/dev") && !is_at_or_below("/dev/shm"));
+}
+
+[[noreturn]] void refuse_component(int parent, const std::string& name, const std::string& place) {
+  const int code = errno;
+  struct stat status{};
+  if (::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode))
+    throw FileFailure(FileProblem::invalid_path, place + ": " + is_link);
+  throw failure_of(code, place);
+}
+
+}  // namespace
+
+FilePlace find_place(const std::string& root, const std::string& path, MissingDirectories missing) {
+  const bool is_absolute = path.starts_with('/');
+  if (is_absolute && is_kernels(path))
+    throw FileFailure(FileProblem::invalid_path, "no request may reach this place");
+  FilePlace place{open_directory(AT_FDCWD, is_absolute ? "/" : root.c_str()), "."};
+  if (!place.directory) throw failure_of(errno, is_absolute ? "/" : root);
+  std::size_t begin = is_absolute ? 1 : 0;
+  for (std::size_t end = path.find('/', begin); end != std::string::npos;
+       end = path.find('/', begin)) {
+    const std::string name = path.substr(begin, end - begin);
+    if (missing == MissingDirectories::are_made &&
+        ::mkdirat(place.directory.get(), name.c_str(), 0755) != 0 && errno != EEXIST)
+      // What is there already decides, also where nothing can be made.
+      if (::faccessat(place.directory.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        throw failure_of(errno, path.substr(0, end));
+    os::UniqueFd next = open_directory(place.directory.get(), name.c_str());
+    if (!next) refuse_component(place.directory.get(), name, path.substr(0, end));
+    place.directory = std::move(next);
+    begin = end + 1;
+  }
+  if (begin < path.size()) place.name = path.substr(begin);
+  return place;
+}
+
+struct stat status_of(const FilePlace& place) {
+  struct stat status{};
+  if (::fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    throw failure_of(errno);
+  return status;
+}
+
+void require_regular(const struct stat& status) {
+  if (S_ISREG(status.st_mode)) return;
+  if (S_ISDIR(status.st_mode)) throw failure_of(EISDIR);
+  throw FileFailure(FileProblem::invalid_path,
+                    S_ISLNK(status.st_mode) ? is_link : "it is not a regular file");
+}
+
+wire::FileKind kind_of(mode_t mode) {
+  if (S_ISREG(mode)) return wire::FileKind::file;
+  if (S_ISDIR(mode)) return wire::FileKind::directory;
+  return S_ISLNK(mode) ? wire::FileKind::symlink : wire::FileKind::other;
+}
+
+wire::FileEntry entry_of(std::string path, const struct stat& status, int directory,
+                         const char* name) {
+  wire::FileEntry entry{.path = std::move(path), .kind = kind_of(status.st_mode)};
+  entry.size_bytes = static_cast<std::uint64_t>(status.st_size);
+  entry.mode = status.st_mode & 07777;
+  entry.modified_ns = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+  if (entry.kind != wire::FileKind::symlink) return entry;
+  std::array<char, wire::max_path_bytes> target;  // NOLINT: filled by readlinkat
+  const ssize_t size = ::readlinkat(directory, name, target.data(), target.size());
+  if (size < 0) throw failure_of(errno);
+  entry.target.assign(target.data(), static_cast<std::size_t>(size));
+  return entry;
+}
+
+}  // namespace hearth::init

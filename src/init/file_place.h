@@ -1,0 +1,37 @@
+// init/file_place.h: where a path of a request leads. Component by component, from a descriptor to
+// the next, and no link is followed at any of them: whatever a script puts in the way, or changes
+// meanwhile, leads nowhere else.
+#pragma once
+
+#include "os/unique_fd.h"
+#include "wire/file_messages.h"
+
+#include <sys/stat.h>
+
+#include <string>
+
+namespace hearth::init {
+
+struct FilePlace {
+  os::UniqueFd directory;  // O_PATH
+  std::string name;        // in it; "." for the directory itself
+};
+
+enum class MissingDirectories { are_errors, are_made };
+
+// `path` as wire::problem_of_file_path allows it; relative to the directory `root`. Absolute paths
+// lead anywhere but into the kernel's own file systems. The last component need not exist. Throws
+// FileFailure.
+FilePlace find_place(const std::string& root, const std::string& path, MissingDirectories missing);
+
+// Of what is there, a link included. FileFailure `not_found` if nothing is.
+struct stat status_of(const FilePlace& place);
+// Throws FileFailure unless it is a regular file.
+void require_regular(const struct stat& status);
+
+wire::FileKind kind_of(mode_t mode);
+// `directory` and `name` serve to read the target of a link.
+wire::FileEntry entry_of(std::string path, const struct stat& status, int directory,
+                         const char* name);
+
+}  // namespace hearth::init

@@ -1,0 +1,176 @@
+#include "wire/file_codec.h"
+
+#include "base/base64.h"
+#include "wire/file_path.h"
+#include "wire/json_writer.h"
+#include "wire/protocol_error.h"
+
+#include <limits>
+#include <utility>
+
+namespace hearth::wire {
+namespace {
+
+// A name that is not UTF-8 travels as base64, under another key.
+void append_bytes(std::string& out, std::string_view key, std::string_view bytes) {
+  if (is_utf8(bytes)) return append_member(out, key, bytes);
+  append_key(out, std::string(key) + "_base64");
+  out += '"';
+  append_base64(out, bytes);
+  out += '"';
+}
+
+std::optional<std::string> take_optional_bytes(MemberReader& members, std::string_view key) {
+  const std::string encoded_key = std::string(key) + "_base64";
+  if (members.has(key)) return members.string(key);
+  if (!members.has(encoded_key)) return std::nullopt;
+  std::optional<std::string> bytes = decode_base64(members.string(encoded_key));
+  if (!bytes) throw ProtocolError('"' + encoded_key + "\" must be base64");
+  // So that each name has one spelling.
+  if (is_utf8(*bytes)) throw ProtocolError('"' + encoded_key + "\" must not be UTF-8");
+  return bytes;
+}
+
+std::string take_path(MemberReader& members, std::string_view key) {
+  std::optional<std::string> path = take_optional_bytes(members, key);
+  if (!path) throw ProtocolError('"' + std::string(key) + "\" is missing");
+  if (const std::string problem = problem_of_file_path(*path); !problem.empty())
+    throw ProtocolError('"' + std::string(key) + "\" " + problem);
+  return *std::move(path);
+}
+
+std::uint32_t small(std::string_view key, std::uint64_t value) {
+  if (value > std::numeric_limits<std::uint32_t>::max())
+    throw ProtocolError('"' + std::string(key) + "\" must have at most 32 bits");
+  return static_cast<std::uint32_t>(value);
+}
+
+std::optional<std::uint32_t> take_mode(MemberReader& members) {
+  const std::optional<std::uint64_t> mode = members.optional_count("mode");
+  if (mode && *mode > 0777) throw ProtocolError("\"mode\" must be at most 511");
+  return mode ? std::optional(static_cast<std::uint32_t>(*mode)) : std::nullopt;
+}
+
+struct CallWriter {
+  std::string& out;
+
+  void operator()(const ReadFile& call) const {
+    append_bytes(out, "path", call.path);
+    append_number(out, "offset", call.offset);
+    if (call.length) append_number(out, "length", *call.length);
+  }
+  void operator()(const WriteFile& call) const {
+    append_bytes(out, "path", call.path);
+    if (call.mode) append_number(out, "mode", *call.mode);
+  }
+};
+
+void append_entry(std::string& out, const FileEntry& entry) {
+  out += R"({"type":")";
+  out += enum_name(entry.kind);
+  out += '"';
+  append_bytes(out, "path", entry.path);
+  append_number(out, "size_bytes", entry.size_bytes);
+  append_number(out, "mode", entry.mode);
+  append_number(out, "modified_ns", entry.modified_ns);
+  if (entry.kind == FileKind::symlink) append_bytes(out, "target", entry.target);
+  out += '}';
+}
+
+FileEntry decode_entry(std::string_view text) {
+  MemberReader members(text);
+  FileEntry entry;
+  const std::string kind = members.string("type");
+  const std::optional<FileKind> known = enum_value<FileKind>(kind);
+  if (!known) throw ProtocolError("unknown type of file \"" + kind.substr(0, 40) + '"');
+  entry.kind = *known;
+  entry.path = take_path(members, "path");
+  entry.size_bytes = members.count("size_bytes");
+  entry.mode = small("mode", members.count("mode"));
+  const std::optional<std::int64_t> modified = members.optional_integer("modified_ns");
+  if (!modified) throw ProtocolError("\"modified_ns\" is missing");
+  entry.modified_ns = *modified;
+  if (entry.kind == FileKind::symlink) {
+    std::optional<std::string> target = take_optional_bytes(members, "target");
+    if (!target) throw ProtocolError("\"target\" is missing");
+    entry.target = *std::move(target);
+  }
+  members.finish();
+  return entry;
+}
+
+struct AnswerWriter {
+  std::string& out;
+
+  void operator()(const FileEntry& entry) const {
+    append_key(out, "entry");
+    append_entry(out, entry);
+  }
+  void operator()(const FileDone& /*answer*/) const {}
+  void operator()(const FileFailed& answer) const {
+    append_member(out, "error", enum_name(answer.problem));
+    append_member(out, "message", answer.message);
+  }
+};
+
+FileFailed decode_failed(MemberReader& members) {
+  const std::string name = members.string("error");
+  const std::optional<FileProblem> problem = enum_value<FileProblem>(name);
+  if (!problem) throw ProtocolError("unknown error of files \"" + name.substr(0, 40) + '"');
+  return {*problem, members.string("message")};
+}
+
+}  // namespace
+
+StreamId take_stream(MemberReader& members) { return small("stream", members.count("stream")); }
+
+void append_members(std::string& out, const FileRequest& request) {
+  append_number(out, "stream", request.stream);
+  std::visit(CallWriter{out}, request.call);
+}
+
+void append_members(std::string& out, const FileAnswer& answer) {
+  append_number(out, "stream", answer.stream);
+  std::visit(AnswerWriter{out}, answer.body);
+}
+
+// Braced initialisers are evaluated from left to right, so the members are taken in the written
+// order.
+std::optional<FileRequest> decode_file_request(std::string_view type, MemberReader& members) {
+  if (type == "read_file")
+    return FileRequest{take_stream(members),
+                       ReadFile{take_path(members, "path"), members.count("offset"),
+                                members.optional_count("length")}};
+  if (type == "write_file")
+    return FileRequest{take_stream(members),
+                       WriteFile{take_path(members, "path"), take_mode(members)}};
+  return std::nullopt;
+}
+
+std::optional<FileAnswer> decode_file_answer(std::string_view type, MemberReader& members) {
+  if (type == "file_entry")
+    return FileAnswer{take_stream(members), decode_entry(members.json("entry", JsonKind::object))};
+  if (type == "file_done") return FileAnswer{take_stream(members), FileDone{}};
+  if (type == "file_failed") return FileAnswer{take_stream(members), decode_failed(members)};
+  return std::nullopt;
+}
+
+namespace {
+
+struct CallName {
+  std::string_view operator()(const ReadFile& /*call*/) const { return "read_file"; }
+  std::string_view operator()(const WriteFile& /*call*/) const { return "write_file"; }
+};
+
+struct AnswerName {
+  std::string_view operator()(const FileEntry& /*answer*/) const { return "file_entry"; }
+  std::string_view operator()(const FileDone& /*answer*/) const { return "file_done"; }
+  std::string_view operator()(const FileFailed& /*answer*/) const { return "file_failed"; }
+};
+
+}  // namespace
+
+std::string_view type_of(const FileCall& call) { return std::visit(CallName{}, call); }
+std::string_view type_of(const FileAnswer& answer) { return std::visit(AnswerName{}, answer.body); }
+
+}  // namespace hearth::wire

@@ -1,0 +1,115 @@
+// wire/file_messages.h: what the host asks of files in a sandbox, and the answers. Each request
+// names a stream of its own: answers and data of the request carry its id. The last answer is
+// FileDone or FileFailed; the stream is over with it.
+//
+// Paths are relative to /workspace or absolute, see wire/file_path.h, and any bytes but NUL.
+#pragma once
+
+#include "base/enum_names.h"
+#include "wire/stream_messages.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace hearth::wire {
+
+// ---- host to sandbox ----
+
+// Answered by a FileEntry, then the bytes.
+struct ReadFile {
+  std::string path;
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> length = {};  // absent: up to the end of the file
+  bool operator==(const ReadFile&) const = default;
+};
+
+// The bytes follow on the stream, up to its End. Answered by the FileEntry of what was written.
+struct WriteFile {
+  std::string path;
+  std::optional<std::uint32_t> mode = {};  // absent: that of the file in its place, or 0644
+  bool operator==(const WriteFile&) const = default;
+};
+
+using FileCall = std::variant<ReadFile, WriteFile>;
+
+struct FileRequest {
+  StreamId stream = 0;
+  FileCall call;
+  bool operator==(const FileRequest&) const = default;
+};
+
+std::string_view type_of(const FileCall& call);
+
+// ---- sandbox to host ----
+
+enum class FileKind { file, directory, symlink, other };
+constexpr auto names_of(FileKind /*type*/) {
+  return enum_names<FileKind>({{FileKind::file, "file"},
+                               {FileKind::directory, "directory"},
+                               {FileKind::symlink, "symlink"},
+                               {FileKind::other, "other"}});
+}
+
+struct FileEntry {
+  std::string path;  // as in the request
+  FileKind kind = FileKind::file;
+  std::uint64_t size_bytes = 0;
+  std::uint32_t mode = 0;        // permissions
+  std::int64_t modified_ns = 0;  // since 1970
+  std::string target = {};       // of a symlink
+  bool operator==(const FileEntry&) const = default;
+};
+
+struct FileDone {
+  bool operator==(const FileDone&) const = default;
+};
+
+enum class FileProblem {
+  not_found,
+  is_directory,
+  not_directory,
+  not_empty,
+  exists,
+  permission,
+  too_large,
+  changed,  // while it was read or written
+  no_space,
+  invalid_path,  // a link, a special file, or a place that no request may reach
+  busy,          // too many requests at once, or a reset
+  failed,        // anything else, see the message
+};
+constexpr auto names_of(FileProblem /*type*/) {
+  return enum_names<FileProblem>({{FileProblem::not_found, "not_found"},
+                                  {FileProblem::is_directory, "is_directory"},
+                                  {FileProblem::not_directory, "not_directory"},
+                                  {FileProblem::not_empty, "not_empty"},
+                                  {FileProblem::exists, "exists"},
+                                  {FileProblem::permission, "permission"},
+                                  {FileProblem::too_large, "too_large"},
+                                  {FileProblem::changed, "changed"},
+                                  {FileProblem::no_space, "no_space"},
+                                  {FileProblem::invalid_path, "invalid_path"},
+                                  {FileProblem::busy, "busy"},
+                                  {FileProblem::failed, "failed"}});
+}
+
+struct FileFailed {
+  FileProblem problem = FileProblem::failed;
+  std::string message = {};
+  bool operator==(const FileFailed&) const = default;
+};
+
+using FileAnswerBody = std::variant<FileEntry, FileDone, FileFailed>;
+
+struct FileAnswer {
+  StreamId stream = 0;
+  FileAnswerBody body;
+  bool operator==(const FileAnswer&) const = default;
+};
+
+std::string_view type_of(const FileAnswer& answer);
+
+}  // namespace hearth::wire
