@@ -1,12 +1,12 @@
 # Hearth's commands. `make help` lists them; each installs the Debian packages it needs (as root).
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-vm lint sanitize bench fuzz clean
+.PHONY: help run build install test test-vm lint sanitize sanitize-core bench fuzz clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## build hearth alone, then run examples/hello.py in a fresh sandbox
 	@scripts/install-packages build
@@ -36,6 +36,15 @@ sanitize: ## run the tests under AddressSanitizer + UBSan, then under ThreadSani
 	@scripts/run-tests build-debug
 	@scripts/build tsan
 	@scripts/run-tests build-tsan
+
+CORE := base os async wire channel blueprint registry settings pool execution init
+
+sanitize-core: ## the same for the core: what needs neither a sandbox nor an engine
+	@scripts/install-packages build test
+	@for preset in debug tsan; do \
+		scripts/build $$preset $(CORE:%=test_%) || exit 1; \
+		scripts/run-tests build-$$preset -R "^test_($$(echo $(CORE) | tr ' ' '|'))/" || exit 1; \
+	done
 
 lint: ## check layers, sizes, formatting, scripts; clang-tidy and cppcheck on what changed (LINT=all: on everything)
 	@scripts/install-packages build test bench lint
