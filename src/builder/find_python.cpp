@@ -119,7 +119,9 @@ std::string minor_of(std::string_view version) {
 
 PythonNotFound::PythonNotFound(std::string_view version, std::vector<std::string> found,
                                const std::vector<std::string>& passed_over)
-    : Error(message_of(version, found, passed_over)), wanted(version), existing(std::move(found)) {}
+    : BuildError(message_of(version, found, passed_over), ""),
+      wanted(version),
+      existing(std::move(found)) {}
 
 std::vector<fs::path> usual_python_directories() {
   std::vector<fs::path> directories;

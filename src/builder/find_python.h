@@ -4,7 +4,7 @@
 // are run (os/trusted_path.h), with the trusted part of $PATH: that may hold anything.
 #pragma once
 
-#include "base/error.h"
+#include "backend/errors.h"
 
 #include <filesystem>
 #include <optional>
@@ -21,7 +21,7 @@ struct Python {
   bool operator==(const Python&) const = default;
 };
 
-struct PythonNotFound : Error {
+struct PythonNotFound : backend::BuildError {
   // `passed_over`: what was not run, each with the reason.
   PythonNotFound(std::string_view version, std::vector<std::string> found,
                  const std::vector<std::string>& passed_over = {});

@@ -57,6 +57,27 @@ TEST_CASE(
   CHECK(f.tar({"-xOf", "hearth/executor_harness/worker.py"}) == "work()");
 }
 
+TEST_CASE("B11: a context holds what the image is built from, in one archive") {
+  Fixture f;
+  fs::create_directories(f.place.path() / "wheels");
+  f.place.write("wheels/greet-1.0-py3-none-any.whl", "a wheel");
+  f.place.write("wheels/notes.txt", "not for pip");
+  f.options.pip.find_links = {f.place.path() / "wheels"};
+  f.options.netrc = "machine example.org login me password hush-hush\n";
+  f.plan.packages = {"greet", "httpx>=1"};
+  f.plan.tools = {{"say", "def say(): pass\n"}};
+  CHECK(f.tar({"-tf"}) ==
+        "Dockerfile\nhearth/executor_harness/\nhearth/hearth-init\n"
+        "hearth/executor_harness/__main__.py\nhearth/executor_harness/worker.py\ntools/\n"
+        "tools/say.py\nbuild/requirements.txt\nbuild/netrc\nbuild/wheels/0/\n"
+        "build/wheels/0/greet-1.0-py3-none-any.whl\n");
+  CHECK(f.tar({"-xOf", "tools/say.py"}) == "def say(): pass\n");
+  CHECK(f.tar({"-xOf", "build/requirements.txt"}) == "greet\nhttpx>=1\n");
+  CHECK(f.tar({"-xOf", "build/wheels/0/greet-1.0-py3-none-any.whl"}) == "a wheel");
+  CHECK(f.tar({"-xOf", "Dockerfile"}).find("hush") == std::string::npos);
+  CHECK(f.tar({"-tvf", "build/netrc"}).starts_with("-rw-------"));
+}
+
 TEST_CASE("the harness is compiled by the Python of the image") {
   const Fixture f;
   const std::string text = plan_image(f.plan, f.options).dockerfile;

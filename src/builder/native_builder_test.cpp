@@ -121,7 +121,7 @@ TEST_CASE("without packages there is no pip, and no need of an index") {
   CHECK(fixture.progress.empty());
 }
 
-TEST_CASE("C24: a version of Python that is missing is an error that lists those there are") {
+TEST_CASE("C24: a version of Python that is missing is a build error that lists those there are") {
   Fixture fixture;
   fixture.registry.register_blueprint({.name = "box", .python_version = "3.99"});
   try {
@@ -130,6 +130,7 @@ TEST_CASE("C24: a version of Python that is missing is an error that lists those
   } catch (const PythonNotFound& error) {
     CHECK(error.wanted == "3.99");
     CHECK_FALSE(error.existing.empty());
+    CHECK(dynamic_cast<const BuildError*>(&error) != nullptr);
   }
 }
 

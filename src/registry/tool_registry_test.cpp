@@ -102,7 +102,7 @@ TEST_CASE("the secrets of a blueprint and of its tools are named once, in order"
   CHECK_THROWS_AS(registry.secret_names_of("x"), UnknownBlueprint);
 }
 
-TEST_CASE("a tool that does not compile is refused with file and line") {
+TEST_CASE("H6: a tool that does not compile is refused with file and line") {
   const test::TemporaryDirectory folder;
   const auto path = folder.path() / "broken.py";
   std::ofstream(path) << "x = 1\ndef broken(:\n    pass\n";

@@ -49,6 +49,14 @@ class Bench(unittest.TestCase):
         self.assertLessEqual(report["turn_us"]["p50"], report["turn_us"]["max"])
         self.assertGreaterEqual(report["recommended"]["pool_size"], 1)
 
+    def test_a_warm_sandbox_costs_a_fraction_of_a_cold_one(self):
+        done = bench("-n", "1", "-t", "60", "--json", "--pool-size", "40")
+        report = json.loads(done.stdout)
+        self.assertGreater(report["checkouts"]["warm"], 30)
+        self.assertGreater(report["spawn_us"]["count"], 30)
+        # Medians of the same seconds on the same machine, however busy it is.
+        self.assertLess(report["checkout_us"]["p50"] * 3, report["spawn_us"]["p50"])
+
     def test_a_script_of_ones_own_and_its_verdicts(self):
         done = bench("--script", "-", "-t", "6", "--json", input="raise ValueError('no')")
         report = json.loads(done.stdout)

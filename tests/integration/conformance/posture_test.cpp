@@ -9,7 +9,7 @@
 using namespace hearth;
 using namespace hearth::test;
 
-TEST_CASE_TEMPLATE("P21: the root is read-only, P22: no capabilities, P23: no way to gain any",
+TEST_CASE_TEMPLATE("H24: P21: the root is read-only, P22: no capabilities, P23: no way to gain any",
                    Backend, ON_EVERY_BACKEND) {
   Backend backend;
   const auto result = backend.run(R"(
@@ -35,7 +35,7 @@ print("done" in (tried(lambda: os.setuid(0)), tried(lambda: os.setgid(0)), tried
         "False\n");
 }
 
-TEST_CASE_TEMPLATE("there is no network but its own loopback", Backend, ON_EVERY_BACKEND) {
+TEST_CASE_TEMPLATE("C14: there is no network but its own loopback", Backend, ON_EVERY_BACKEND) {
   Backend backend;
   const auto result = backend.run(R"(
 import errno, os, socket
@@ -139,7 +139,8 @@ print([fd for fd in map(int, os.listdir("/proc/self/fd")) if fd > 2 and fd < 10 
   CHECK(result.stdout_text == "True True\n[]\nsandbox /workspace /workspace sandbox\n[]\n");
 }
 
-TEST_CASE_TEMPLATE("files of the host are there as the blueprint says", Backend, ON_EVERY_BACKEND) {
+TEST_CASE_TEMPLATE("C15: files of the host are there as the blueprint says", Backend,
+                   ON_EVERY_BACKEND) {
   const TemporaryDirectory shown;
   const TemporaryDirectory shared;
   // A sandbox is an ordinary user.

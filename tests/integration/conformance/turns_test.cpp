@@ -53,7 +53,7 @@ TEST_CASE_TEMPLATE("each ending has its verdict", Backend, ON_EVERY_BACKEND) {
   CHECK(verdict_of("print('still here')") == Verdict::ok);
 }
 
-TEST_CASE_TEMPLATE("a script that takes too much memory is ended for that", Backend,
+TEST_CASE_TEMPLATE("C4: a script that takes too much memory is ended for that", Backend,
                    ON_EVERY_BACKEND) {
   blueprint::SandboxConfig config = Backend::config();
   config.resource_limits.memory_mb = 64;
@@ -125,7 +125,7 @@ TEST_CASE_TEMPLATE("the end of a sandbox is told at once, whatever caused it", B
   run_task(backend.loop(), sandbox->exited());
 }
 
-TEST_CASE_TEMPLATE("tools and their sources are there", Backend, ON_EVERY_BACKEND) {
+TEST_CASE_TEMPLATE("H25: tools and their sources are there", Backend, ON_EVERY_BACKEND) {
   registry::Tool tool;
   tool.config.name = "doubling";
   tool.config.blueprints = {"default"};

@@ -118,7 +118,7 @@ except OSError as error: print(error.strerror)
          "urandom 1 9\nzero 1 5\n8 b'\\x00\\x00' \nNo space left on device\n");
 }
 
-TEST_CASE("the only network interface is the sandbox's own loopback, and it is up") {
+TEST_CASE("C14: the only network interface is the sandbox's own loopback, and it is up") {
   CHECK(printed(R"py(
 import errno, fcntl, socket, struct
 print([line.split(':')[0].strip() for line in open('/proc/net/dev') if ':' in line])

@@ -1,4 +1,6 @@
 // What one lease leaves for the next: nothing. And what becomes of sandboxes that broke.
+#include "base/id.h"
+#include "os/read_file.h"
 #include "tests/support/host_view.h"
 #include "tests/support/native_pool.h"
 
@@ -7,8 +9,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <optional>
 #include <set>
+#include <sstream>
 
 using namespace hearth;
 using namespace hearth::test;
@@ -20,6 +24,23 @@ namespace {
 
 std::uint64_t retired(const NativePool& pool, Retirement reason) {
   return pool.stats().retired[static_cast<std::size_t>(reason)];
+}
+
+// Bytes that a process made the kernel read from disks and write to them.
+std::string disk_io_of(pid_t pid) {
+  std::istringstream lines(os::read_file("/proc/" + std::to_string(pid) + "/io", 4096));
+  std::string found;
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("read_bytes:") || line.starts_with("write_bytes:")) found += line + '\n';
+  return found;
+}
+
+bool is_in_a_file_of(const std::filesystem::path& tree, const std::string& text) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(tree))
+    if (entry.is_regular_file() &&
+        os::read_file(entry.path(), std::size_t{64} << 20).find(text) != std::string::npos)
+      return true;
+  return false;
 }
 
 const std::string make_a_mess = R"py(
@@ -66,7 +87,7 @@ TEST_CASE("P13 P43: nothing of a lease is left for the next one of the same sand
   CHECK(pool.turn(*lease, look_around).stdout_text == clean);
 }
 
-TEST_CASE("P14: /workspace is in memory, and ten thousand files are gone as one is") {
+TEST_CASE("P14: /workspace is in memory, and ten thousand files are gone without disk I/O") {
   NativePool pool({pool_config("default", 1)}, pool_options(50, 0));
   pool.startup();
   std::optional<Lease> lease = pool.checkout();
@@ -76,10 +97,34 @@ for i in range(10_000): open('/workspace/%d' % i, 'w').close()
 )py")
             .stdout_text == "['tmpfs']\n");
   const std::string id = lease->sandbox_id();
+  const pid_t init = init_of(lease->sandbox());
+  const std::string before = disk_io_of(init);
+  REQUIRE(before.find("write_bytes: ") != std::string::npos);
   lease.reset();
   lease = pool.checkout();
   CHECK(lease->sandbox_id() == id);
+  CHECK(disk_io_of(init) == before);
   CHECK(pool.turn(*lease, "import os\nprint(os.listdir('/workspace'))").stdout_text == "[]\n");
+}
+
+TEST_CASE(
+    "C26: the value of a secret that a script has used is in no file of the state directory") {
+  blueprint::SandboxConfig config = pool_config("default", 1);
+  config.secrets = {"KEY"};
+  registry::Tool tool;
+  tool.config = {.name = "mark", .blueprints = {"default"}};
+  tool.source = "MARK = 'known by its tool'\n";
+  const std::string value = "hush-" + random_id();
+  runtime::RuntimeOptions options;
+  options.secrets = {{"KEY", Secret(value)}};
+  NativePool pool({config}, pool_options(), {tool}, options);
+  pool.startup();
+  Lease lease = pool.checkout();
+  const std::string script =
+      "import os\nprint(os.environ['KEY'])\nraise ValueError(os.environ['KEY'])";
+  CHECK(pool.turn(lease, script).stdout_text == value + "\n");
+  CHECK(is_in_a_file_of(pool.state.path(), "known by its tool"));
+  CHECK_FALSE(is_in_a_file_of(pool.state.path(), value));
 }
 
 TEST_CASE("P15 P16: fifty leases of one sandbox, then another") {
