@@ -11,9 +11,10 @@ the sandboxes forks all sandboxes of an environment (zygote.py).
   control socket   init -> harness   {"type":"prepare","number":n} with four descriptors:
                                      stdout, stderr, emit, run
                    harness -> init   ready | failed | prepare_failed
-  run pipe         init -> worker    "<mode> <timeout> <mark> <bytes of env> <bytes of script>\\n",
-                                     then env as JSON, then the script; an empty line is no request,
-                                     init sends it to see whether the pipe is read
+  run pipe         init -> worker    "<mode> <timeout> <mark> <bytes of settings> <bytes of
+                                     script>\\n", then the settings as JSON, then the script; an
+                                     empty line is no request, init sends it to see whether the pipe
+                                     is read
   emit pipe        worker -> init    "<stdout bytes so far> <stderr bytes so far> <mark> <json>",
                                      or only the two totals
 
@@ -30,9 +31,9 @@ Standard library only, Python 3.8 and newer, also under `python -I -S`. The lowe
   channel           stdout, stderr and the emit pipe
 
 What a script sees: tool_result, emit, step_threads, display, async_tools, import_hooks,
-surroundings. How a script runs: run_pipe, compiling, script_runner, script_errors, wind_down. How a
-worker starts: loading, shared_memory, search_paths, rehearsal, numpy_seed, worker, memory_holder.
-program.py puts it all together.
+surroundings. How a script runs: run_pipe, compiling, script_runner, script_loop, script_exit,
+script_errors, notes, wind_down. How a worker starts: loading, shared_memory, search_paths,
+rehearsal, numpy_seed, worker, memory_holder. program.py puts it all together.
 """
 
-HARNESS_VERSION = "1"  # registry/harness_version.h says when it changes
+HARNESS_VERSION = "2"  # registry/harness_version.h says when it changes

@@ -2,31 +2,49 @@
 
 import ast
 
+# `await` outside of functions. The code is then that of a coroutine.
+FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 NOT_PLAIN = frozenset("\"'#\\;")
 
 
 def compile_script(source, filename):
-    """The code of a script, and that of its trailing expression or None.
+    """The code of a script without its trailing expression, and that of the expression if there is
+    one.
 
     Going through a syntax tree would double the cost of compiling. So the last line is tried alone:
     if it is an expression and what precedes it compiles too, these are the two parts.
     """
+    try:
+        return _compile_parts(source, filename)
+    except SyntaxError as error:
+        _show_line(error, source)
+        raise
+
+
+def _show_line(error, source):
+    """Python reads the line of some errors from the script's file, and there is none."""
+    lines = source.split("\n")
+    if error.text is None and error.lineno is not None and 0 < error.lineno <= len(lines):
+        error.text = lines[error.lineno - 1] + "\n"
+
+
+def _compile_parts(source, filename):
     text = source.rstrip()
     start = text.rfind("\n") + 1
     head, last_line = text[:start], text[start:]
     if _is_plainly_valueless(head, last_line):
-        return compile(source, filename, "exec", dont_inherit=True), None
+        return (compile(source, filename, "exec", FLAGS, dont_inherit=True),)
     if not head:
         return _compile_tree(source, filename)
     if not last_line[0].isspace():
         try:
             padded = "\n" * head.count("\n") + last_line
-            value = compile(padded, filename, "eval", dont_inherit=True)
-            return compile(head, filename, "exec", dont_inherit=True), value
+            value = compile(padded, filename, "eval", FLAGS, dont_inherit=True)
+            return compile(head, filename, "exec", FLAGS, dont_inherit=True), value
         except (SyntaxError, ValueError):
             pass
     if not head.endswith("\\\n") and _is_valueless(last_line):
-        return compile(source, filename, "exec", dont_inherit=True), None
+        return (compile(source, filename, "exec", FLAGS, dont_inherit=True),)
     return _compile_tree(source, filename)
 
 
@@ -64,11 +82,11 @@ def _parse(source, filename):
 
 def _compile_tree(source, filename):
     tree = _parse(source, filename)
-    value = None
+    values = ()
     if tree.body and type(tree.body[-1]) is ast.Expr and not _is_silenced(source, tree.body[-1]):
         expression = ast.Expression(tree.body.pop().value)
-        value = compile(expression, filename, "eval", dont_inherit=True)
-    return compile(tree, filename, "exec", dont_inherit=True), value
+        values = (compile(expression, filename, "eval", FLAGS, dont_inherit=True),)
+    return (compile(tree, filename, "exec", FLAGS, dont_inherit=True), *values)
 
 
 def _is_silenced(source, expression):

@@ -6,6 +6,7 @@ from .step_threads import origin
 from .tool_result import ToolResult
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
+OTHER_NAMES = {"warn": "warning", "fatal": "critical"}
 
 
 class ScriptFinished(BaseException):
@@ -58,9 +59,11 @@ def _require_channel(where):
 
 def emit_log(message, level="info"):
     """Sends a message to the log; the result is not affected."""
-    if level not in LEVELS:
+    name = level.lower() if isinstance(level, str) else level
+    name = OTHER_NAMES.get(name, name)
+    if name not in LEVELS:
         raise ValueError("emit_log: level must be one of %s, not %r" % (", ".join(LEVELS), level))
-    emit("emit_log", {"type": "log", "level": level, "message": origin() + str(message)})
+    emit("emit_log", {"type": "log", "level": name, "message": origin() + str(message)})
 
 
 def emit_intermediate(label, data):

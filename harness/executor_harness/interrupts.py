@@ -6,6 +6,7 @@ from .cpython import SIG_SETMASK, SIGALRM, SIGINT, get_handler, set_handler, set
 
 RETRY_SECONDS = 0.002
 YEAR_SECONDS = 365 * 86400.0
+TIME_LIMIT = "resource_limits.execution_timeout_sec, or the timeout of the run"
 
 
 class ScriptTimeout(BaseException):
@@ -74,6 +75,8 @@ class Interrupts:
         self.due = None
         self.raised = None  # the last exception thrown at the script, whether or not it got through
         self.has_cancelled = False
+        # Asked before an exception is raised in the script: true if it gets there in another way.
+        self.divert = None
         self.thrown = None  # by a handler of the script; no `except` of the harness may keep it
 
     def restore(self):
@@ -105,6 +108,8 @@ class Interrupts:
         error = self.due or self._exception_for(number)
         if is_in_script(frame) and not is_inside(frame, _unbroken_codes):
             self.due, self.raised = None, error
+            if self.divert is not None and self.divert(error):
+                return
             raise error
         self.due = error
         signal.setitimer(signal.ITIMER_REAL, RETRY_SECONDS)
@@ -113,7 +118,7 @@ class Interrupts:
         if number == SIGINT:
             self.has_cancelled = True
             return KeyboardInterrupt("Script cancelled")
-        return ScriptTimeout("Script timed out after %gs" % self.limit_seconds)
+        return ScriptTimeout("Script timed out after %gs (%s)" % (self.limit_seconds, TIME_LIMIT))
 
 
 interrupts = Interrupts()

@@ -15,6 +15,15 @@ MAX_NESTING = 200
 MAX_TEXT_CHARS = 64 << 10  # of a traceback, a message, a repr
 
 
+NOT_JSON = (
+    "an object of type %s has no JSON form; give a dict, a list or a text, "
+    "for instance vars(value) or str(value)"
+)
+# By module and name, because none of these modules should be loaded for their sake.
+AS_TEXT = frozenset(("decimal.Decimal", "fractions.Fraction", "uuid.UUID"))
+MISSING = frozenset(("NAType", "NaTType"))  # of pandas
+
+
 def jsonable(value):
     """What json cannot encode by itself, one level deep. Looks at types, because a class is not one
     of its instances."""
@@ -24,15 +33,59 @@ def jsonable(value):
     if hasattr(kind, "__dataclass_fields__"):
         fields = sys.modules["dataclasses"].fields(value)
         return {field.name: getattr(value, field.name) for field in fields}
+    if hasattr(kind, "model_dump"):  # of pydantic
+        return value.model_dump()
+    if hasattr(kind, "to_dict") and hasattr(kind, "columns"):
+        return records_of(value)
+    if hasattr(kind, "to_dicts"):  # of polars
+        return value.to_dicts()
+    if kind.__name__ in MISSING:
+        return None
     if hasattr(kind, "tolist"):
-        return value.tolist()
+        return plain_numpy(value)
     if hasattr(kind, "isoformat"):
         return value.isoformat()
+    if hasattr(kind, "total_seconds"):
+        return value.total_seconds()
     if isinstance(value, (set, frozenset)):
         return list(value)
     if hasattr(kind, "__fspath__") and isinstance(os.fspath(value), str):
         return os.fspath(value)
-    raise TypeError("object of type %s is not JSON serialisable" % kind.__name__)
+    if any("%s.%s" % (base.__module__, base.__name__) in AS_TEXT for base in kind.__mro__):
+        return str(value)
+    if hasattr(kind, "__members__"):
+        return value.value
+    raise TypeError(NOT_JSON % kind.__name__)
+
+
+def records_of(frame):
+    """A row of a DataFrame is a dict. An index that has a name is a column of its own."""
+    if any(name is not None for name in frame.index.names):
+        with contextlib.suppress(ValueError):  # there is such a column
+            frame = frame.reset_index()
+    return frame.to_dict("records")
+
+
+def plain_numpy(value):
+    # Dates as numbers of nanoseconds would be of no use.
+    is_date = type(value).__module__ == "numpy" and getattr(value.dtype, "kind", "") == "M"
+    return value.astype(str).tolist() if is_date else value.tolist()
+
+
+def plain_key(key):
+    """A key of a dict that json refuses."""
+    if isinstance(key, float) and not math.isfinite(key):
+        return str(key)
+    if key is None or isinstance(key, (str, int, float)):
+        return key
+    with contextlib.suppress(TypeError):
+        plain = jsonable(key)
+        if isinstance(plain, (str, int, float)):
+            return plain
+    raise TypeError(
+        "a key of type %s has no JSON form; make it a text, for instance str(key)"
+        % type(key).__name__
+    )
 
 
 ENCODER = json.JSONEncoder(
@@ -59,15 +112,16 @@ def encode(where, event, lost=None):
 
 
 def _encode_awkward(where, event, error, lost):
-    """Slow path for numbers that the encoder refuses: NaN, infinities, very long integers."""
-    if isinstance(error, TypeError):
-        raise TypeError("%s: %s" % (where, error)) from None
+    """Slow path for what the encoder refuses: NaN, infinities, very long integers, keys that are
+    neither text nor numbers."""
     if "ircular" in str(error):
         raise ValueError("%s: %s" % (where, error)) from None
     try:
         plain = without_nan(event, lost)
     except RecursionError:
         raise ValueError("%s: data nests deeper than %d levels" % (where, MAX_NESTING)) from None
+    except TypeError as refusal:
+        raise TypeError("%s: %s" % (where, refusal)) from None
     with all_digits():
         return ENCODER.encode(plain)
 
@@ -95,14 +149,10 @@ def without_nan(value, lost):
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, dict):
-        return {_finite_key(key): without_nan(item, lost) for key, item in value.items()}
+        return {plain_key(key): without_nan(item, lost) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [without_nan(item, lost) for item in value]
     return without_nan(jsonable(value), lost)
-
-
-def _finite_key(key):
-    return str(key) if isinstance(key, float) and not math.isfinite(key) else key
 
 
 def to_utf8(text):

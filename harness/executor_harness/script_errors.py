@@ -4,13 +4,32 @@ import os
 import traceback
 
 from .emit import ScriptFinished
+from .interrupts import unless_thrown
+from .notes import note_for
 from .payload import clip
+from .script_exit import STRICT_NOTE, message_of
 
 
 def describe(error):
     name, message = type(error).__name__, _message_of(error)
-    text = clip(format_traceback(error))
-    return {"type": "error", "name": name, "message": clip(message), "traceback": text}
+    note = STRICT_NOTE if isinstance(error, SystemExit) else _note_for(error)
+    ending = "" if note is None else "\nnote: " + note
+    text = clip(format_traceback(error)) + ending[1:] + ending[:1]
+    return {"type": "error", "name": name, "message": clip(message) + ending, "traceback": text}
+
+
+def _note_for(error):
+    try:
+        return note_for(error)
+    except Exception as failure:  # an attribute of the script's own exception
+        unless_thrown(failure)
+        return None
+
+
+def describe_exit(leaving):
+    """A call of sys.exit is no mistake: its place does not matter."""
+    message = clip(message_of(leaving))
+    return {"type": "error", "name": "SystemExit", "message": message, "traceback": ""}
 
 
 def describe_briefly(error, obstacle):
@@ -22,12 +41,8 @@ def describe_briefly(error, obstacle):
 
 
 def _message_of(error):
-    if isinstance(error, SystemExit):
-        if isinstance(error.code, str):
-            return error.code
-        return "sys.exit(%s) called" % ("" if error.code is None else repr(error.code))
     try:
-        return str(error)
+        return message_of(error) if isinstance(error, SystemExit) else str(error)
     except Exception:
         return "<unprintable %s object>" % type(error).__name__
 

@@ -19,9 +19,12 @@ from .display import display_value, show_figures
 from .emit import ScriptFinished, emit, turn
 from .interrupts import ScriptTimeout, attempt, insist, interrupts
 from .kernel import set_dumpable
+from .notes import sandbox
 from .payload import encode
 from .run_pipe import RunPipe
-from .script_errors import describe, describe_briefly
+from .script_errors import describe, describe_briefly, describe_exit
+from .script_exit import exit_code_of, print_text
+from .script_loop import script_loop
 from .step_threads import note_threads
 from .wind_down import leave_as_child, wind_down
 
@@ -29,6 +32,7 @@ END_RECORDS = {
     outcome: encode("end", {"type": "end", "outcome": outcome})
     for outcome in ("completed", "failed", "timeout", "cancelled")
 }
+NO_SETTINGS = {}
 
 
 class ScriptRunner:
@@ -40,6 +44,7 @@ class ScriptRunner:
         self.file = os.path.join(base.workspace, "script.py")
         self.is_hidden = is_hidden  # until the first script, which may look at itself
         self.is_plan = True
+        self.is_strict = False  # sys.exit() is always an error
         self.steps = 0
         self.exit_handlers = None  # how many there are before the first script
         self.pipe = RunPipe()
@@ -84,32 +89,42 @@ class ScriptRunner:
         failure = attempt(self._execute, *rest)
         if channel.records is None:
             leave_as_child(failure, self.module.__dict__)
-        outcome = report(failure)
+        outcome, exit_code = report(failure, self.is_strict)
         if self.is_plan and outcome in ("completed", "failed"):
             late = attempt(wind_down, self.module.__dict__)
             late = (
                 interrupts.raised if late is None else late
             )  # exit handlers may have swallowed it
-            outcome = outcome if late is None else report(late)
+            if late is not None:
+                outcome, exit_code = report(late, self.is_strict)
         insist(interrupts.silence if self.is_plan else interrupts.disarm)
-        insist(channel.send, END_RECORDS[outcome], True)
+        insist(channel.send, end_record(outcome, exit_code), True)
         return not self.is_plan
 
-    def _execute(self, mode, timeout_seconds, env, source):
+    def _execute(self, mode, timeout_seconds, settings, source):
         self.is_plan = mode == b"plan"
         interrupts.arm(timeout_seconds)
-        if env:
-            os.environ.update(json.loads(env))
+        self._apply(json.loads(settings) if settings else NO_SETTINGS)
         filename = self.file if self.is_plan else self._next_step()
         if source.startswith(codecs.BOM_UTF8):
             source = source[len(codecs.BOM_UTF8) :]
         source = source.decode()
         remember_source(filename, source)
-        code, value_code = compile_script(source, filename)
+        parts = compile_script(source, filename)
         if self.is_hidden:
             set_dumpable(True)
             self.is_hidden = False
-        self._execute_code(code, value_code, self.module.__dict__)
+        self._execute_parts(parts, self.module.__dict__)
+
+    def _apply(self, settings):
+        if "env" in settings:
+            os.environ.update(settings["env"])
+        sandbox.learn(settings)
+        self.is_strict = settings.get("sys_exit") == "error"
+        if self.is_plan and "name" in settings:
+            self.file = os.path.join(self.workspace, settings["name"])
+            self.module.__file__ = self.file
+            sys.argv = [self.file]
 
     def enter(self):
         """Makes this process look like `python script.py` in the workspace."""
@@ -126,10 +141,9 @@ class ScriptRunner:
         self.steps += 1
         return "<step %d>" % self.steps
 
-    def _execute_code(self, code, value_code, namespace):
+    def _execute_parts(self, parts, namespace):
         try:
-            exec(code, namespace)
-            value = None if value_code is None else eval(value_code, namespace)
+            value = script_loop.evaluate(parts, namespace)
         except ScriptFinished:
             value = None
         if value is not None:
@@ -150,10 +164,38 @@ def forget_directories(settled):
             finder.invalidate_caches()
 
 
-def report(failure):
-    """Tells init about an uncaught exception; returns the outcome it means."""
+def end_record(outcome, exit_code):
+    if exit_code is None:
+        return END_RECORDS[outcome]
+    return encode("end", {"type": "end", "outcome": outcome, "exit_code": exit_code})
+
+
+def report(failure, is_strict):
+    """Tells init about an uncaught exception; returns the outcome it means, and the exit code if
+    it is that of sys.exit."""
     if failure is None or isinstance(failure, ScriptFinished):
-        return "completed"
+        return "completed", None
+    if not isinstance(failure, SystemExit):
+        return report_exception(failure), None
+    codes = []
+    obstacle = attempt(lambda: codes.append(exit_code_of(failure)))  # the script's own property
+    if obstacle is not None:
+        return report_exception(obstacle), None
+    (code,) = codes
+    if is_strict:
+        return report_exception(failure), code or None
+    obstacle = attempt(report_exit, failure) if code != 0 else None
+    if obstacle is not None:
+        return report_exception(obstacle), None
+    return "completed" if code == 0 else "failed", code
+
+
+def report_exit(leaving):
+    print_text(leaving)
+    emit("error", describe_exit(leaving))
+
+
+def report_exception(failure):
     event = {}
     obstacle = attempt(lambda: event.update(describe(failure)))  # runs the script's own __str__
     if obstacle is not None:

@@ -11,10 +11,16 @@ from .emit import ScriptFinished
 from .interrupts import attempt, insist, interrupts, unless_thrown
 from .kernel import flush_c_streams, has_more_files
 from .script_errors import format_traceback
+from .script_exit import exit_code_of, print_text
+from .script_loop import script_loop
 
 
 def wind_down(namespace):
     interrupts.raised = None
+    try:
+        script_loop.close()
+    except Exception as error:
+        unless_thrown(error)
     try:
         if has_threads():
             wait_for_threads()
@@ -53,10 +59,11 @@ def leave_as_child(failure, namespace):
     Python process and sends nothing to init."""
     status = 0
     if isinstance(failure, SystemExit):
-        status = failure.code if isinstance(failure.code, int) else int(failure.code is not None)
+        status = exit_code_of(failure)
+        attempt(print_text, failure)
     elif failure is not None and not isinstance(failure, ScriptFinished):
         status = 1
         insist(lambda: sys.stderr.write(format_traceback(failure)))
     attempt(wind_down, namespace)
     insist(flush_streams)
-    os._exit(status & 0xFF)
+    os._exit(status)

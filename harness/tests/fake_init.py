@@ -149,12 +149,12 @@ class Worker:
                 if not chunk:
                     open_fds.remove(fd)
 
-    def ask(self, script, mode="plan", timeout=20.0, env=None, mark="a1b2"):
-        env, script = json.dumps(env).encode() if env else b"", script.encode(
-            "utf-8", "surrogatepass"
-        )
-        head = "%s %r %s %d %d\n" % (mode, timeout, mark, len(env), len(script))
-        self.send_bytes(head.encode() + env + script)
+    def ask(self, script, mode="plan", timeout=20.0, mark="a1b2", **settings):
+        """`settings`: env, name, sys_exit, limits, network."""
+        settings = json.dumps(settings).encode() if settings else b""
+        script = script.encode("utf-8", "surrogatepass")
+        head = "%s %r %s %d %d\n" % (mode, timeout, mark, len(settings), len(script))
+        self.send_bytes(head.encode() + settings + script)
 
     def send_bytes(self, data):
         view = memoryview(data)

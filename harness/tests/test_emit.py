@@ -1,6 +1,8 @@
 """emit_result, emit_intermediate, emit_log, and the JSON they become."""
 
 import json
+import unittest
+from importlib.util import find_spec
 
 from tests.fake_init import SharedHarness
 
@@ -75,6 +77,66 @@ class Emit(SharedHarness):
         levels = [event["level"] for event in turn.of("log")[1:]]
         self.assertEqual(levels, ["debug", "info", "warning", "error", "critical"])
 
+    def test_H13_levels_have_the_names_that_logging_knows(self):
+        turn = self.run_script("for l in ('WARNING', 'warn', 'fatal', 'Info'): emit_log('', l)")
+        levels = [event["level"] for event in turn.of("log")]
+        self.assertEqual(levels, ["warning", "warning", "critical", "info"])
+
+    def test_H14_values_of_the_standard_library_have_a_form(self):
+        for value, expected in (
+            ("__import__('decimal').Decimal('99.50')", "99.50"),
+            ("__import__('decimal').Decimal('NaN')", "NaN"),
+            ("__import__('fractions').Fraction(1, 3)", "1/3"),
+            ("__import__('uuid').UUID(int=1)", "00000000-0000-0000-0000-000000000001"),
+            ("__import__('datetime').timedelta(minutes=2)", 120.0),
+            ("__import__('datetime').date(2024, 5, 1)", "2024-05-01"),
+            ("__import__('enum').Enum('E', 'a b').b", 2),
+            ("{__import__('datetime').date(2024, 5, 1): 1}", {"2024-05-01": 1}),
+            ("{__import__('decimal').Decimal('1.5'): float('nan')}", {"1.5": None}),
+        ):
+            turn = self.run_script("emit_result(%s)" % value)
+            self.assertEqual(turn.only("final_result")["data"], expected, value)
+
+    def test_H14_a_key_without_a_form_is_an_error_that_names_the_way_out(self):
+        error = self.error_of("emit_result({(1, 2): 3})")
+        text = "emit_result: a key of type tuple has no JSON form; make it a text, "
+        self.assertEqual(error["message"], text + "for instance str(key)")
+
+    def test_H14_frames_become_records(self):
+        turn = self.run_script(
+            "class Frame:\n"
+            "    def __init__(self, names, rows): self.index, self.rows = Index(names), rows\n"
+            "    columns = ['a']\n"
+            "    def reset_index(self):\n"
+            "        if self.index.names == ['a']: raise ValueError('cannot insert a')\n"
+            "        return Frame([None], [dict(row, i=n) for n, row in enumerate(self.rows)])\n"
+            "    def to_dict(self, orient): return {'records': self.rows}[orient]\n"
+            "class Index:\n    def __init__(self, names): self.names = names\n"
+            "rows = [{'a': 1}, {'a': float('nan')}]\n"
+            "emit_result([Frame([None], rows), Frame(['i'], rows), Frame(['a'], rows)])"
+        )
+        plain = [{"a": 1}, {"a": None}]
+        numbered = [{"a": 1, "i": 0}, {"a": None, "i": 1}]
+        self.assertEqual(turn.only("final_result")["data"], [plain, numbered, plain])
+
+    @unittest.skipUnless(find_spec("pandas"), "needs pandas")
+    def test_H14_types_of_pandas_and_numpy_have_a_form(self):
+        turn = self.run_script(
+            "import numpy as np, pandas as pd\n"
+            "frame = pd.DataFrame({'k': ['x', 'y'], 'n': [1, 2],\n"
+            "                      't': pd.to_datetime(['2024-05-01', None])})\n"
+            "emit_result([frame, frame.groupby('k').n.sum().to_frame(), frame.n, pd.NA, pd.NaT,\n"
+            "             np.int64(3), np.float32(0.5), np.bool_(True), np.arange(2),\n"
+            "             np.datetime64('2024-05-01T00:00:00.000000000'), {np.int64(1): 2}])"
+        )
+        time = "2024-05-01T00:00:00"
+        rows = [{"k": "x", "n": 1, "t": time}, {"k": "y", "n": 2, "t": None}]
+        sums = [{"k": "x", "n": 1}, {"k": "y", "n": 2}]
+        self.assertEqual(
+            turn.only("final_result")["data"],
+            [rows, sums, [1, 2], None, None, 3, 0.5, True, [0, 1], time + ".000000000", {"1": 2}],
+        )
+
     def test_H13_an_unknown_level_is_the_scripts_error(self):
         error = self.error_of("emit_log('x', level='loud')")
         self.assertEqual(error["name"], "ValueError")
@@ -84,7 +146,9 @@ class Emit(SharedHarness):
         error = self.error_of("x = 1\nemit_result({'a': object()})")
         self.assertEqual(error["name"], "TypeError")
         self.assertEqual(
-            error["message"], "emit_result: object of type object is not JSON serialisable"
+            error["message"],
+            "emit_result: an object of type object has no JSON form; "
+            "give a dict, a list or a text, for instance vars(value) or str(value)",
         )
         self.assertIn("line 2, in <module>\n    emit_result({'a': object()})\n", error["traceback"])
         self.assertNotIn("executor_harness", error["traceback"])

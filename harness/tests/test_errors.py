@@ -102,18 +102,81 @@ class Errors(SharedHarness):
         )
         self.assertEqual(error["message"], "a")
 
-    def test_H18_sys_exit_is_an_error_of_the_script(self):
-        for call, message in (
-            ("sys.exit(3)", "sys.exit(3) called"),
-            ("sys.exit(0)", "sys.exit(0) called"),
-            ("sys.exit()", "sys.exit() called"),
-            ("sys.exit('no data')", "no data"),
-            ("exit(0)", "sys.exit(0) called"),
-            ("quit()", "sys.exit() called"),
-            ("raise SystemExit", "sys.exit() called"),
+    def test_H18_an_exit_without_a_code_or_with_0_completes_the_script(self):
+        for call in ("sys.exit()", "sys.exit(0)", "exit(0)", "quit()", "raise SystemExit"):
+            turn = self.run_script("import sys\n" + call + "\nprint('not reached')")
+            self.assertEqual((turn.stdout, turn.stderr), ("", ""), call)
+            self.assertEqual(
+                turn.events, [{"type": "end", "outcome": "completed", "exit_code": 0}], call
+            )
+
+    def test_H18_any_other_exit_fails_with_its_code_and_without_a_traceback(self):
+        for call, code, message, printed in (
+            ("sys.exit(3)", 3, "sys.exit(3) called", ""),
+            ("exit(True)", 1, "sys.exit(True) called", ""),
+            ("sys.exit(-1)", 255, "sys.exit(-1) called", ""),
+            ("sys.exit(1 << 64)", 255, "sys.exit(18446744073709551616) called", ""),
+            ("sys.exit('no data')", 1, "no data", "no data\n"),
+            ("sys.exit(('a', 2))", 1, "sys.exit(('a', 2)) called", "('a', 2)\n"),
         ):
-            error = self.error_of("import sys\n" + call)
-            self.assertEqual((error["name"], error["message"]), ("SystemExit", message), call)
+            turn = self.run_script("import sys\n" + call)
+            error = {
+                "type": "error",
+                "name": "SystemExit",
+                "message": message,
+                "traceback": "",
+            }
+            end = {"type": "end", "outcome": "failed", "exit_code": code}
+            self.assertEqual((turn.events, turn.stderr), ([error, end], printed), call)
+
+    def test_H18_an_exit_of_256_is_0_as_for_every_process(self):
+        self.assertEqual(self.run_script("exit(256)").outcome, "completed")
+
+    def test_H18_a_thread_that_exits_ends_alone(self):
+        turn = self.run_script(
+            "import sys, threading\nt = threading.Thread(target=sys.exit, args=(3,))\n"
+            "t.start()\nt.join()\nprint('on')"
+        )
+        self.assertEqual((turn.stdout, turn.stderr, turn.outcome), ("on\n", "", "completed"))
+
+    def test_H18_an_exit_whose_code_cannot_be_told_is_an_ordinary_failure(self):
+        for body in ("code = property(lambda self: 1 / 0)", "def __init__(self): self.code = self"):
+            script = "class E(SystemExit):\n    %s\n    def __str__(self): return 1 / 0\n" % body
+            turn = self.run_script(script + "    __repr__ = __str__\nraise E()")
+            self.assertEqual((turn.outcome, len(turn.of("error"))), ("failed", 1))
+
+    def test_H18_a_strict_blueprint_makes_every_exit_an_error(self):
+        for call, end in (
+            ("exit()", {"type": "end", "outcome": "failed"}),
+            ("exit(0)", {"type": "end", "outcome": "failed"}),
+            ("exit(4)", {"type": "end", "outcome": "failed", "exit_code": 4}),
+        ):
+            turn = self.run_script(call, sys_exit="error")
+            self.assertEqual(turn.events[-1], end)
+            error = turn.only("error")
+            self.assertIn("in <module>", error["traceback"])
+            note = 'note: sys_exit = "error" in the blueprint makes every sys.exit() an error'
+            self.assertEqual(error["message"], "sys.%s called\n%s" % (call, note))
+            self.assertTrue(error["traceback"].endswith("\n%s\n" % note), error["traceback"])
+
+    def test_H17_an_error_of_the_compiler_shows_line_and_caret(self):
+        for script in ("x = 1\nreturn 5", "x = 1\nreturn 5\ny = 2\n", "x = 1\nreturn 5 # €"):
+            text = self.error_of(script)["traceback"]
+            self.assertIn('script.py", line 2\n    return 5', text, script)
+            self.assertIn("\n    ^", text, script)
+
+    def test_H17_an_unfinished_script_shows_the_line(self):
+        for script, line in (("x = 1\nf(2,\n", "f(2,"), ("x = 1\nprint('oops", "print('oops")):
+            if sys.version_info < (3, 10) and "f(" in script:
+                line = ""  # older ones name the end of the script, which is empty
+            self.assertIn("\n    %s" % line, self.error_of(script)["traceback"], script)
+
+    def test_a_traceback_names_the_file_that_the_caller_named(self):
+        error = self.error_of("1 / 0", name="report.py")
+        self.assertIn('File "%s/report.py", line 1' % self.harness.workspace, error["traceback"])
+        turn = self.run_script("import sys; print(__file__, sys.argv)", name="report.py")
+        path = self.harness.workspace + "/report.py"
+        self.assertEqual(turn.stdout, "%s %s\n" % (path, [path]))
 
     def test_H17_a_keyboard_interrupt_without_a_signal_is_an_ordinary_failure(self):
         self.assertEqual(self.error_of("raise KeyboardInterrupt")["name"], "KeyboardInterrupt")
@@ -124,19 +187,20 @@ class Errors(SharedHarness):
         self.assertEqual((error["name"], error["message"]), ("EOFError", message))
 
     def test_H31_a_malformed_request_is_an_error_with_an_end(self):
-        for env, script in (
+        for settings, script in (
             (b"", b"\xff\xfe"),
             (b"garbage", b"1"),
             (b"[]]", b"1"),
-            (b'{"A":1}', b"1"),
+            (b"[1]", b"1"),
+            (b'{"env":{"A":1}}', b"1"),
         ):
             with self.harness.worker() as worker:
                 worker.send_bytes(
-                    b"plan 20.0 a1b2 %d %d\n%b%b" % (len(env), len(script), env, script)
+                    b"plan 20.0 a1b2 %d %d\n%b%b" % (len(settings), len(script), settings, script)
                 )
                 turn = worker.wait_exit()
                 self.assertEqual(
-                    [event["type"] for event in turn.events], ["error", "end"], (env, script)
+                    [event["type"] for event in turn.events], ["error", "end"], (settings, script)
                 )
 
     def test_H31_a_head_that_is_none_ends_the_worker(self):

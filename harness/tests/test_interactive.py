@@ -40,7 +40,8 @@ class Modes(SharedHarness):
             for script, outcome in (
                 ("1 / 0", "failed"),
                 ("while True: pass", "timeout"),
-                ("import sys; sys.exit(0)", "failed"),
+                ("import sys; sys.exit(0)", "completed"),
+                ("import sys; sys.exit(2)", "failed"),
                 ("emit_result(1)", "completed"),
                 ("x = = 1", "failed"),
             ):

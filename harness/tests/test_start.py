@@ -22,7 +22,7 @@ class Start(unittest.TestCase):
     def test_H3_ready_comes_once_and_names_the_versions(self):
         with Harness() as harness:
             version = "%d.%d.%d" % sys.version_info[:3]
-            self.assertEqual(harness.hello, {"type": "ready", "python": version, "harness": "1"})
+            self.assertEqual(harness.hello, {"type": "ready", "python": version, "harness": "2"})
             harness.run("pass")
             harness.control.setblocking(False)
             self.assertRaises(BlockingIOError, harness.receive)

@@ -22,13 +22,16 @@ void append_error(ObjectWriter& object, const ExecutionResult& result) {
   object.json("error", json);
 }
 
-void append_truncated(ObjectWriter& object, const Text& text) {
-  if (text.left_out_bytes == 0) return object.null("truncated");
+void append_truncated(ObjectWriter& object, const std::optional<wire::Truncated>& output,
+                      const Text& text) {
+  if (!output && text.left_out_bytes == 0) return object.null("truncated");
+  const wire::Truncated left_out = output.value_or(wire::Truncated{});
   std::string json;
   ObjectWriter truncated(json);
-  truncated.integer("stdout_bytes", 0);
-  truncated.integer("stderr_bytes", 0);
-  truncated.integer("displays", 0);
+  truncated.integer("stdout_bytes", left_out.stdout_bytes);
+  truncated.integer("stderr_bytes", left_out.stderr_bytes);
+  truncated.integer("displays", left_out.displays);
+  truncated.integer("events", left_out.events);
   truncated.integer("text_bytes", text.left_out_bytes);
   truncated.close();
   object.json("truncated", json);
@@ -104,7 +107,7 @@ void append_always(ObjectWriter& object, const ExecutionResult& result, const Ex
     if (display.is_value) value = display.data.text;
   object.json("value", value);
   append_error(object, result);
-  append_truncated(object, text);
+  append_truncated(object, result.truncated, text);
   append_usage(object, result.usage, execution.queued_seconds);
   append_sandbox(object, result, execution);
 }

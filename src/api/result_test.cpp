@@ -100,6 +100,15 @@ TEST_CASE("what is left out of the text is counted") {
   CHECK(object.at("stdout").as_string().size() == 300);
 }
 
+TEST_CASE("C8: what the sandbox left out of an output is told") {
+  ExecutionResult result{.verdict = Verdict::ok};
+  result.truncated = wire::Truncated{1, 2, 3, 4};
+  const auto object = parsed(api::result_json(result, {}));
+  CHECK(object.at("truncated") ==
+        boost::json::parse(
+            R"({"stdout_bytes":1,"stderr_bytes":2,"displays":3,"events":4,"text_bytes":0})"));
+}
+
 TEST_CASE("a stream has a start, what the script did, and an end without what was sent before") {
   api::EventStream stream;
   const api::Execution execution{.id = "ex_1", .file = "a.py"};

@@ -1,5 +1,6 @@
 #include "api/run_request.h"
 
+#include "base/enum_names.h"
 #include "base/joined.h"
 #include "base/nearest.h"
 #include "wire/protocol_error.h"
@@ -65,8 +66,9 @@ void read_env(const Reading& field) {
 }
 
 void read_output(const Reading& field) {
-  if (field.is(JsonKind::string, "a string") && field.member.text != "fail")
-    field.refuse("must be \"fail\": output cannot be truncated yet");
+  if (!field.is(JsonKind::string, "a string")) return;
+  field.request.output = enum_value<blueprint::OutputMode>(field.member.text);
+  if (!field.request.output) field.refuse("must be \"fail\" or \"truncate\"");
 }
 
 struct Field {
@@ -172,6 +174,7 @@ RunRequest parse_run_request(std::vector<JsonMember> members) {
 execution::TurnRequest turn_request_of(RunRequest request, const pool::Binding& binding) {
   execution::TurnRequest turn{.script = std::move(request.code)};
   turn.env = std::move(request.env);
+  turn.output = request.output;
   if (!request.timeout_seconds) return turn;
   const std::int64_t most = binding.limits.execution_timeout_sec;
   if (*request.timeout_seconds > static_cast<double>(most))

@@ -19,6 +19,7 @@ struct RunRequest {
   std::string code{};
   std::optional<double> timeout_seconds{};
   std::map<std::string, std::string> env{};
+  std::optional<blueprint::OutputMode> output{};
 };
 
 // RequestRefused with everything that is wrong: not JSON, an unknown field (the nearest known one

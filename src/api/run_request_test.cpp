@@ -32,10 +32,13 @@ std::string complaint_about(const std::string& json) {
 TEST_CASE("a request says what to run, for how long, with which variables") {
   const api::RunRequest request = api::parse_run_request(
       R"({"code":"print(1)\n","language":"python","timeout_seconds":0.5,"env":{"A":"1","B":""},)"
-      R"("output":"fail"})");
+      R"("output":"truncate"})");
   CHECK(request.code == "print(1)\n");
   CHECK(request.timeout_seconds == 0.5);
   CHECK(request.env == std::map<std::string, std::string>{{"A", "1"}, {"B", ""}});
+  CHECK(request.output == blueprint::OutputMode::truncate);
+  CHECK(complaint_about(R"({"code":"1","output":"cut"})") ==
+        "output must be \"fail\" or \"truncate\"");
 }
 
 TEST_CASE("a field that is null is as good as absent") {

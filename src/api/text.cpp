@@ -92,8 +92,10 @@ std::string ending_note(const ExecutionResult& result, const Execution& executio
 
 std::string notes(const ExecutionResult& result, const Execution& execution) {
   std::string lines;
-  if (result.exit_code.value_or(0) != 0)
-    lines += fmt::format("[exit code {}]\n", *result.exit_code);
+  const bool is_exception = result.error && !result.error->traceback.empty();
+  const std::int64_t usual = is_exception ? 1 : 0;
+  if (const std::int64_t code = result.exit_code.value_or(0); code != 0 && code != usual)
+    lines += fmt::format("[exit code {}]\n", code);
   lines += ending_note(result, execution);
   if (execution.is_step && !result.sandbox_usable) {
     lines += "[the variables and files of earlier steps are lost]\n";

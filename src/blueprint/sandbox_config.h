@@ -23,6 +23,19 @@ constexpr auto names_of(ExecutionMode /*type*/) {
       {{ExecutionMode::plan, "plan"}, {ExecutionMode::interactive, "interactive"}});
 }
 
+// What sys.exit() in a script means: what it means to Python, or always an error.
+enum class SysExit { python, error };
+constexpr auto names_of(SysExit /*type*/) {
+  return enum_names<SysExit>({{SysExit::python, "python"}, {SysExit::error, "error"}});
+}
+
+// What happens to a script whose output reaches max_output_bytes: it ends, or it runs on and the
+// middle of its output is left out.
+enum class OutputMode { fail, truncate };
+constexpr auto names_of(OutputMode /*type*/) {
+  return enum_names<OutputMode>({{OutputMode::fail, "fail"}, {OutputMode::truncate, "truncate"}});
+}
+
 struct FileResource {
   std::string host_path{};       // as this process sees it
   std::string container_path{};  // as a script sees it
@@ -51,6 +64,8 @@ struct SandboxConfig {
   ResourceLimits resource_limits{};
   std::vector<std::string> secrets{};  // names only; values never enter a blueprint
   ExecutionMode execution_mode = ExecutionMode::plan;
+  SysExit sys_exit = SysExit::python;
+  OutputMode output = OutputMode::fail;
   std::int64_t pool_size = 2;         // kept warm
   std::int64_t scratch_size_mb = 64;  // of /workspace, in memory
   bool operator==(const SandboxConfig&) const = default;

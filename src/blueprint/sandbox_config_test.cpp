@@ -32,6 +32,8 @@ SandboxConfig full_example() {
                           .max_output_bytes = 1'048'576},
       .secrets = {"STRIPE_KEY", "DB_PASSWORD"},
       .execution_mode = ExecutionMode::interactive,
+      .sys_exit = SysExit::error,
+      .output = OutputMode::truncate,
       .pool_size = 5,
       .scratch_size_mb = 128,
   };
@@ -61,6 +63,8 @@ TEST_CASE("C17: a blueprint has every promised field, and the full example is va
 TEST_CASE("C17: a blueprint is PLAN and isolated unless said otherwise") {
   const SandboxConfig config;
   CHECK(config.execution_mode == ExecutionMode::plan);
+  CHECK(config.sys_exit == SysExit::python);
+  CHECK(config.output == OutputMode::fail);
   CHECK(is_isolated(config));
   CHECK(config.pool_size == 2);
   CHECK(config.scratch_size_mb == 64);

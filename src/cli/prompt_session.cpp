@@ -51,6 +51,7 @@ Task<int> run_typed(ScriptRunner& runner, Prompt& prompt, int last) {
       prompt.remember(text);
       if (says_goodbye(text)) co_return last;
       last = co_await run_text(runner, std::move(text));
+      if (runner.has_left()) co_return last;
     }
   }
   if (!statement.empty()) last = co_await run_text(runner, statement.take());

@@ -105,7 +105,10 @@ Task<int> run_all(ScriptRunner& runner, const RunOptions& options,
   co_await runner.open(std::move(on_progress));
   if (!options.interactive) co_return co_await run_files(runner, scripts);
   int last = exit_code::ok;
-  for (const Script& script : scripts) last = co_await runner.run_step(run_of(script));
+  for (const Script& script : scripts) {
+    last = co_await runner.run_step(run_of(script));
+    if (prompt && runner.has_left()) co_return last;
+  }
   if (prompt) {
     if (prompt->on_terminal() && !options.quiet)
       std::cout << banner_of(runner.blueprint(), options.timeout_seconds);

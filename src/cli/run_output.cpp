@@ -89,6 +89,7 @@ class HumanOutput : public RunOutput {
   }
   void show(const wire::ScriptError& body) {
     end_line();
+    if (body.name == "SystemExit" && body.traceback.empty()) return;  // as Python: it was said
     if (body.traceback.empty()) {
       errors_ << body.name << ": " << body.message << '\n';
     } else {

@@ -7,10 +7,13 @@
 #include <boost/system/system_error.hpp>
 
 #include <chrono>
+#include <filesystem>
 #include <utility>
 
 namespace hearth::cli {
 namespace {
+
+constexpr std::size_t longest_name = 255;
 
 // One sandbox at a time, made when it is needed, for one lease. The blueprint's memory is all the
 // pool has to give: no other lease competes for it.
@@ -63,6 +66,8 @@ Task<int> ScriptRunner::run_step(Run run) {
 Task<int> ScriptRunner::run_in(pool::Lease& lease, Run run) {
   if (has_given_up_) throw boost::system::system_error(asio::error::operation_aborted);
   execution::TurnRequest request = turn_request_for(std::move(run.request), lease);
+  const std::filesystem::path file = std::filesystem::path(run.file).filename();
+  if (file.extension() == ".py" && file.native().size() <= longest_name) request.name = file;
   api::Execution execution{.id = request.execution_id,
                            .file = std::move(run.file),
                            .sandbox_id = "sb_" + lease.sandbox_id(),
@@ -78,6 +83,7 @@ Task<int> ScriptRunner::run_in(pool::Lease& lease, Run run) {
   execution.queued_seconds = seconds(Clock::now() - run.asked_at);
   output_.started(execution);
   const execution::ExecutionResult result = co_await turn.finished();
+  has_left_ = result.called_exit;
   output_.ended(result, execution);
   // The steps that follow begin anew.
   if (!result.sandbox_usable && shared_ && &*shared_ == &lease) shared_.reset();

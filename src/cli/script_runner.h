@@ -43,6 +43,8 @@ class ScriptRunner {
     return plan_.registry.blueprint(plan_.blueprint);
   }
   bool is_running() const { return running_ != nullptr; }
+  // Whether the last turn ended with sys.exit().
+  bool has_left() const { return has_left_; }
   // Nothing more is run. While a sandbox is being forked a cancellation would be lost.
   void give_up() { has_given_up_ = true; }
   // Asks the turn that runs, or is about to, to end.
@@ -65,6 +67,7 @@ class ScriptRunner {
   execution::Turn* running_ = nullptr;
   bool is_cancelled_ = false;  // what is about to run
   bool was_interrupted_ = false;
+  bool has_left_ = false;
   bool has_given_up_ = false;
 };
 

@@ -1,6 +1,8 @@
 #include "cli/shared_options.h"
 
+#include "base/error.h"
 #include "base/joined.h"
+#include "base/json_escape.h"
 #include "os/read_file.h"
 #include "runtime/backends.h"
 
@@ -8,9 +10,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 namespace hearth::cli {
 namespace {
@@ -48,6 +53,20 @@ blueprint::FileResource existing_mount(const std::string& text) {
   if (!std::filesystem::exists(mount->host_path))
     throw CLI::ValidationError("--mount", text + ": there is no " + mount->host_path);
   return *mount;
+}
+
+// Scripts travel as text. Bytes of another encoding would become replacement characters, without a
+// word.
+void require_utf8(const std::string& name, std::string_view script) {
+  if (is_utf8(script)) return;
+  std::size_t number = 1;
+  for (; !script.empty(); ++number) {
+    const std::size_t size = std::min(script.find('\n'), script.size() - 1) + 1;
+    if (!is_utf8(script.substr(0, size))) break;
+    script.remove_prefix(size);
+  }
+  throw Error(name + ", line " + std::to_string(number) +
+              ": not UTF-8; save the script as UTF-8 (another `coding:` is not supported)");
 }
 
 }  // namespace
@@ -92,8 +111,11 @@ void add_backend_option(CLI::App& command, RunOptions& options) {
 
 std::string read_script(const std::string& file) {
   constexpr std::size_t most_bytes = std::size_t{8} << 20;
-  if (file == "-") return os::read_rest(STDIN_FILENO, "standard input", most_bytes);
-  return os::read_file(file, most_bytes);
+  const bool is_input = file == "-";
+  std::string script = is_input ? os::read_rest(STDIN_FILENO, "standard input", most_bytes)
+                                : os::read_file(file, most_bytes);
+  require_utf8(is_input ? "standard input" : file, script);
+  return script;
 }
 
 }  // namespace hearth::cli

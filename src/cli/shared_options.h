@@ -29,7 +29,7 @@ void apply(const RawScriptOptions& raw, RunOptions& options);
 // --set section.key=value. `overrides` must outlive `command`.
 void add_set_option(CLI::App& command, std::vector<settings::CommandLineSetting>& overrides);
 
-// A script named on the command line; - is standard input.
+// A script named on the command line; - is standard input. Error if it is not UTF-8.
 std::string read_script(const std::string& file);
 
 }  // namespace hearth::cli

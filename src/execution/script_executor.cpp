@@ -111,8 +111,10 @@ class ScriptExecutor::Exchange {
       result_.started = facts_.done->started;
       result_.exit_code = facts_.done->exit_code;
       result_.signal = facts_.done->signal;
+      result_.called_exit = facts_.done->called_exit;
       result_.state_lost = facts_.done->state_lost;
       result_.usage = facts_.done->usage;
+      result_.truncated = facts_.done->truncated;
     }
     if (!result_.sandbox_usable) executor_.sandbox_.kill();
     return std::move(result_);
@@ -140,7 +142,7 @@ class ScriptExecutor::Exchange {
       learn_end(*done);
     } else {
       counted_bytes_ += line_bytes;
-      if (counted_bytes_ > request_.max_output_bytes + output_slack_bytes) {
+      if (counted_bytes_ > most_bytes()) {
         facts_.output_limit_exceeded = true;
         return lose("the sandbox sent more than the output limit allows");
       }
@@ -152,6 +154,12 @@ class ScriptExecutor::Exchange {
     } else {
       deliver(event);
     }
+  }
+
+  std::uint64_t most_bytes() const {
+    const bool counts_displays = request_.output == wire::OutputMode::fail;
+    return request_.max_output_bytes + output_slack_bytes +
+           (counts_displays ? 0 : wire::max_display_bytes);
   }
 
   // Where the counter is the host's, only the host knows that memory was the reason for a kill.
@@ -167,6 +175,9 @@ class ScriptExecutor::Exchange {
     auto& error = std::get<wire::ScriptError>(held_back_->body);
     error.name = "MemoryLimit";
     error.message = "The script needed more memory than it may use and was killed";
+    if (const std::uint64_t limit_mb = request_.limits.memory_mb; limit_mb != 0)
+      error.message +=
+          ": more than " + std::to_string(limit_mb) + " MB (resource_limits.memory_mb)";
   }
 
   void deliver_held_back() {

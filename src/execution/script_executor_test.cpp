@@ -160,13 +160,52 @@ TEST_CASE("a kill for memory is reported as such, in the result and in the event
     if (const auto* end = std::get_if<wire::ScriptDone>(&event.body))
       CHECK(end->out_of_memory == (names.front() == "MemoryLimit"));
   };
-  const ExecutionResult result = test::run_task(
-      sandbox.loop,
-      sandbox.executor->run(
-          {.execution_id = "e", .script = "pass", .timeout_seconds = 30, .max_output_bytes = 1000},
-          on_event));
+  const ExecutionResult result =
+      test::run_task(sandbox.loop, sandbox.executor->run({.execution_id = "e",
+                                                          .script = "pass",
+                                                          .timeout_seconds = 30,
+                                                          .max_output_bytes = 1000,
+                                                          .limits = {.memory_mb = 256}},
+                                                         on_event));
   CHECK(heard == names);
   CHECK(result.error->name == names.back());
+  if (names.back() == "MemoryLimit")
+    CHECK(result.error->message ==
+          "The script needed more memory than it may use and was killed: more than 256 MB "
+          "(resource_limits.memory_mb)");
+}
+
+TEST_CASE(
+    "C8: a truncated output may have displays beside it, and the result tells what is missing") {
+  Played sandbox;
+  const std::string image(1 << 20, 'A');
+  for (int i = 0; i < 7; ++i)
+    sandbox.stream->say(line(wire::Display{{R"({"image/png":")" + image + "\"}"}}));
+  wire::ScriptDone done;
+  done.started = true;
+  done.truncated = wire::Truncated{5, 0, 0, 1};
+  SUBCASE("up to a limit of their own") {
+    sandbox.stream->say(line(done));
+    const ExecutionResult result =
+        test::run_task(sandbox.loop, sandbox.executor->run({.execution_id = "e",
+                                                            .script = "pass",
+                                                            .max_output_bytes = 1000,
+                                                            .output = wire::OutputMode::truncate}));
+    CHECK(result.verdict == Verdict::ok);
+    CHECK(result.displays.size() == 7);
+    CHECK(result.truncated == done.truncated);
+  }
+  SUBCASE("but no further") {
+    for (int i = 0; i < 2; ++i)
+      sandbox.stream->say(line(wire::Display{{R"({"image/png":")" + image + "\"}"}}));
+    sandbox.stream->say(line(done));
+    const ExecutionResult result =
+        test::run_task(sandbox.loop, sandbox.executor->run({.execution_id = "e",
+                                                            .script = "pass",
+                                                            .max_output_bytes = 1000,
+                                                            .output = wire::OutputMode::truncate}));
+    CHECK(result.verdict == Verdict::output_limit);
+  }
 }
 
 TEST_CASE("H28: a sandbox that says more than the limit is cut off by the host's own count") {

@@ -43,6 +43,16 @@ wire::RunRequest wire_request(const pool::Binding& binding, TurnRequest request)
   wire.mode = request.mode.value_or(binding.mode) == ExecutionMode::interactive
                   ? wire::Mode::interactive
                   : wire::Mode::plan;
+  wire.output = request.output.value_or(binding.output) == blueprint::OutputMode::truncate
+                    ? wire::OutputMode::truncate
+                    : wire::OutputMode::fail;
+  wire.sys_exit =
+      binding.sys_exit == blueprint::SysExit::error ? wire::SysExit::error : wire::SysExit::python;
+  wire.limits = {.memory_mb = static_cast<std::uint64_t>(binding.limits.memory_mb),
+                 .pids_limit = static_cast<std::uint64_t>(binding.limits.pids_limit),
+                 .scratch_size_mb = static_cast<std::uint64_t>(binding.scratch_size_mb)};
+  wire.network = !binding.network_policy.allowed_hosts.empty();
+  wire.name = std::move(request.name);
 
   Problems problems;
   if (request.time_limit) {

@@ -22,6 +22,8 @@ struct TurnRequest {
   // No wider than the lease's; absent: the lease's.
   std::optional<std::chrono::milliseconds> time_limit{};
   std::optional<std::int64_t> max_output_bytes{};
+  std::optional<blueprint::OutputMode> output{};  // absent: the blueprint's
+  std::string name{};  // of the script's file, for tracebacks; empty: script.py
   // Beats the lease's variables of the same name, as those beat secrets.
   std::map<std::string, std::string> env{};
 };

@@ -43,6 +43,32 @@ TEST_CASE("a turn that asks for nothing has what the blueprint says") {
   CHECK(request.mode == wire::Mode::plan);
 }
 
+TEST_CASE("a turn carries what its errors say about the sandbox") {
+  blueprint::SandboxConfig strict = config();
+  strict.sys_exit = blueprint::SysExit::error;
+  strict.output = blueprint::OutputMode::truncate;
+  strict.scratch_size_mb = 32;
+  strict.network_policy.allowed_hosts = {"api.example"};
+  pool::CheckoutOptions options;
+  options.memory_mb = 128;
+  options.pids_limit = 8;
+  const wire::RunRequest request = wire_request(pool::bind(strict, {}, options), {});
+  CHECK(request.sys_exit == wire::SysExit::error);
+  CHECK(request.output == wire::OutputMode::truncate);
+  CHECK(request.limits ==
+        wire::KnownLimits{.memory_mb = 128, .pids_limit = 8, .scratch_size_mb = 32});
+  CHECK(request.network);
+  CHECK(request.name.empty());
+
+  const wire::RunRequest usual =
+      wire_request(binding(), {.output = blueprint::OutputMode::truncate, .name = "report.py"});
+  CHECK(usual.sys_exit == wire::SysExit::python);
+  CHECK(usual.output == wire::OutputMode::truncate);
+  CHECK(wire_request(binding(), {}).output == wire::OutputMode::fail);
+  CHECK_FALSE(usual.network);
+  CHECK(usual.name == "report.py");
+}
+
 TEST_CASE("a turn may choose its id, its mode and narrower limits") {
   pool::CheckoutOptions options;
   options.execution_timeout_sec = 2;

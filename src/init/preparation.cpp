@@ -81,7 +81,6 @@ bool Preparation::handle_maker() {
   const auto& ready = std::get<MakerReady>(*message);
   ready_ = wire::Ready{wire::protocol_version, ready.python, ready.version};
   harness_limits_.emplace(maker_.pid());
-  start();
   return true;
 }
 

@@ -97,10 +97,17 @@ int Supervisor::poll_timeout_ms(Clock::time_point now) const {
 void Supervisor::dispatch(const std::vector<pollfd>& polled) {
   reap();  // always: beside descriptors that are ready, the kernel reports no signal
   if (has_event(polled, host_.read_fd())) handle_requests();
-  if (has_event(polled, preparation_.maker_fd()) && preparation_.handle_maker())
-    clean_up_.watch_network();
+  if (has_event(polled, preparation_.maker_fd()) && preparation_.handle_maker()) begin();
   if (has_event(polled, preparation_.emit_fd())) handle_preparing_worker();
   turns_.note_output(polled);
+}
+
+// All is loaded. The first script finds what every script after a reset finds.
+void Supervisor::begin() {
+  if (const std::string problems = clean_up_.run(); !problems.empty())
+    throw SandboxFailed("what was written while loading cannot be removed: " + problems);
+  clean_up_.watch_network();
+  preparation_.start();
 }
 
 // Does whatever the state asks for next, whichever event led to it.

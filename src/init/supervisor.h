@@ -51,6 +51,7 @@ class Supervisor {
   std::vector<pollfd> interests() const;
   int poll_timeout_ms(Clock::time_point now) const;
   void dispatch(const std::vector<pollfd>& polled);
+  void begin();
   void advance();
   void report_failure(const SandboxFailed& failure);
   void flush_before_exit();

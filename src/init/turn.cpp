@@ -43,7 +43,7 @@ Clock::duration duration_of(double seconds) {
 
 Turn::Turn(wire::RunRequest request, HostLink& host)
     : request_(std::move(request)),
-      output_(host, request_.execution_id, request_.max_output_bytes) {}
+      output_(host, request_.execution_id, request_.max_output_bytes, request_.output) {}
 
 void Turn::start(Clock::time_point now, double cpu_seconds_before,
                  std::uint64_t memory_kills_before) {
@@ -107,7 +107,10 @@ void Turn::on_marked_record(std::string_view json) try {
   wire::MemberReader members(json);
   const std::string type = members.string("type");
   if (type == "end") {
+    const std::optional<std::int64_t> exit_code = members.optional_integer("exit_code");
+    if (exit_code && (*exit_code < 0 || *exit_code > 255)) return on_malformed_record();
     claim_ = claim_named(members.string("outcome"));
+    claimed_exit_code_ = exit_code;
     claimed_at_ = Clock::now();
     return;
   }
@@ -149,17 +152,27 @@ wire::Ending Turn::ending() const {
   return *claim_ == Claim::cancelled && cancel_requested_ ? Ending::cancelled : Ending::failed;
 }
 
+// As a Python process would have it.
+std::optional<std::int64_t> Turn::exit_code(wire::Ending ending) const {
+  if (ending == wire::Ending::completed) return 0;
+  if (ending == wire::Ending::failed)
+    return std::max<std::int64_t>(claimed_exit_code_.value_or(1), 1);
+  if (ending == wire::Ending::exited) return WEXITSTATUS(wait_status_.value_or(0));
+  return std::nullopt;
+}
+
 void Turn::report_error(wire::Ending ending) {
   const auto say = [this](std::string name, std::string message) {
     output_.say(wire::ScriptError{std::move(name), std::move(message), {}});
   };
   if (ending == wire::Ending::output_limit)
-    return say("OutputLimit",
-               "Output limit of " + std::to_string(request_.max_output_bytes) + " bytes reached");
+    return say("OutputLimit", "Output limit of " + std::to_string(request_.max_output_bytes) +
+                                  " bytes reached (resource_limits.max_output_bytes)");
   if (error_sent_) return;
   if (ending == wire::Ending::timed_out)
     return say("ScriptTimeout",
-               "Script timed out after " + in_words(request_.timeout_seconds) + "s");
+               "Script timed out after " + in_words(request_.timeout_seconds) +
+                   "s (resource_limits.execution_timeout_sec, or the timeout of the run)");
   if (ending == wire::Ending::cancelled) return say("KeyboardInterrupt", "Script cancelled");
   if (ending == wire::Ending::exited)
     return say("ProcessExited", "The script's process ended by itself with exit code " +
@@ -176,13 +189,18 @@ void Turn::conclude(Clock::time_point now, bool state_lost, double cpu_seconds_n
   done.started = true;
   done.state_lost = state_lost;
   done.out_of_memory = memory_kills_now > memory_kills_before_;
-  if (wait_status_ && WIFEXITED(*wait_status_)) done.exit_code = WEXITSTATUS(*wait_status_);
+  done.exit_code = exit_code(done.ending);
+  done.called_exit =
+      claimed_exit_code_ && request_.sys_exit == wire::SysExit::python &&
+      (done.ending == wire::Ending::completed || done.ending == wire::Ending::failed);
   if (wait_status_ && WIFSIGNALED(*wait_status_)) done.signal = WTERMSIG(*wait_status_);
   done.usage.wall_seconds =
       std::chrono::duration<double>((wait_status_ ? ended_at_ : now) - *started_at_).count();
   done.usage.cpu_seconds = std::max(0.0, cpu_seconds_ + cpu_seconds_now);
   done.usage.peak_memory_bytes = peak_memory_bytes_;
+  output_.finish();
   done.usage.output_bytes = output_.bytes();
+  done.truncated = output_.truncated();
   if (malformed_records_ > 0 && !output_.limit_reached())
     output_.say(wire::Log{"warning", std::to_string(malformed_records_) +
                                          " malformed records of the script were dropped"});

@@ -67,6 +67,7 @@ class Turn : public OutputSink {
 
  private:
   wire::Ending ending() const;
+  std::optional<std::int64_t> exit_code(wire::Ending ending) const;
   bool exited_cleanly() const;
   Clock::time_point over_at() const { return wait_status_ ? ended_at_ : claimed_at_; }
   void on_marked_record(std::string_view json);
@@ -83,6 +84,7 @@ class Turn : public OutputSink {
   Clock::time_point interrupt_again_at_ = Clock::time_point::max();
   std::optional<wire::Ending> forced_ending_;
   std::optional<Claim> claim_;
+  std::optional<std::int64_t> claimed_exit_code_;  // that of sys.exit()
   Clock::time_point claimed_at_{};
   std::optional<int> wait_status_;
   Clock::time_point ended_at_{};

@@ -74,14 +74,20 @@ TEST_CASE("H20: script_done says how the process ended and what it claimed") {
     Fixture f;
     f.claim("completed");
     f.ended(exited_0);
-    CHECK(f.conclude().ending == Ending::completed);
+    const auto done = f.conclude();
+    CHECK(done.ending == Ending::completed);
+    CHECK(done.exit_code == 0);
+    CHECK_FALSE(done.called_exit);
     CHECK(f.error_name().empty());
   }
   SUBCASE("failed") {
     Fixture f;
     f.claim("failed");
     f.ended(exited_0);
-    CHECK(f.conclude().ending == Ending::failed);
+    const auto done = f.conclude();
+    CHECK(done.ending == Ending::failed);
+    CHECK(done.exit_code == 1);
+    CHECK_FALSE(done.called_exit);
   }
   SUBCASE("no claim and an exit") {
     Fixture f;
@@ -107,12 +113,55 @@ TEST_CASE("H20: script_done says how the process ended and what it claimed") {
   }
 }
 
+TEST_CASE("H18: the exit code is that of sys.exit") {
+  Fixture f;
+  SUBCASE("0") {
+    f.say(R"({"type":"end","outcome":"completed","exit_code":0})");
+    f.ended(exited_0);
+    const auto done = f.conclude();
+    CHECK(done.exit_code == 0);
+    CHECK(done.called_exit);
+  }
+  SUBCASE("another one") {
+    f.say(R"({"type":"end","outcome":"failed","exit_code":255})");
+    f.ended(exited_0);
+    const auto done = f.conclude();
+    CHECK(done.ending == Ending::failed);
+    CHECK(done.exit_code == 255);
+    CHECK(done.called_exit);
+  }
+  SUBCASE("a script that claims to have failed with 0 has failed") {
+    f.say(R"({"type":"end","outcome":"failed","exit_code":0})");
+    f.ended(exited_0);
+    CHECK(f.conclude().exit_code == 1);
+  }
+  SUBCASE("one that no process can have is no claim") {
+    for (const char* code : {"256", "-1", "9223372036854775807", "1.5", "\"0\""})
+      f.say(R"({"type":"end","outcome":"completed","exit_code":)" + std::string(code) + "}");
+    f.ended(exited_3);
+    const auto done = f.conclude();
+    CHECK(done.ending == Ending::exited);
+    CHECK(done.exit_code == 3);
+    CHECK_FALSE(done.called_exit);
+  }
+  SUBCASE("a process that was killed has none, whatever it had claimed") {
+    f.say(R"({"type":"end","outcome":"completed","exit_code":0})");
+    f.ended(killed);
+    const auto done = f.conclude();
+    CHECK(done.ending == Ending::signalled);
+    CHECK_FALSE(done.exit_code);
+    CHECK_FALSE(done.called_exit);
+  }
+}
+
 TEST_CASE("H16: a script killed at its deadline timed out, whatever it had claimed") {
   Fixture f;
   f.claim("completed");
   f.turn.out_of_time();
   f.ended(killed);
-  CHECK(f.conclude().ending == Ending::timed_out);
+  const auto done = f.conclude();
+  CHECK(done.ending == Ending::timed_out);
+  CHECK_FALSE(done.exit_code);
   CHECK(f.error_name() == "ScriptTimeout");
 }
 

@@ -68,7 +68,10 @@ Binding bind(const blueprint::SandboxConfig& config, const Secrets& secrets,
   binding.env = std::move(options.env);
   binding.secrets = secrets;
   binding.files = std::move(options.files);
+  binding.scratch_size_mb = config.scratch_size_mb;
   binding.mode = config.execution_mode;
+  binding.sys_exit = config.sys_exit;
+  binding.output = config.output;
   binding.patience = options.patience.value_or(usual_checkout_timeout);
   return binding;
 }

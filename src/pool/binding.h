@@ -56,7 +56,10 @@ struct Binding {
   std::vector<WorkspaceFile> files{};
   blueprint::ResourceLimits limits{};
   blueprint::NetworkPolicy network_policy{};
+  std::int64_t scratch_size_mb = 0;
   blueprint::ExecutionMode mode = blueprint::ExecutionMode::plan;
+  blueprint::SysExit sys_exit = blueprint::SysExit::python;
+  blueprint::OutputMode output = blueprint::OutputMode::fail;
   std::chrono::milliseconds patience{};
 };
 

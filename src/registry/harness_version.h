@@ -6,6 +6,6 @@
 
 namespace hearth::registry {
 
-inline constexpr std::string_view harness_version = "1";
+inline constexpr std::string_view harness_version = "2";
 
 }  // namespace hearth::registry

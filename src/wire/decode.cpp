@@ -3,6 +3,7 @@
 #include "wire/file_codec.h"
 #include "wire/protocol_error.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -43,6 +44,26 @@ std::string required_id(MemberReader& members) {
   return id;
 }
 
+KnownLimits known_limits(const std::string& text) {
+  MemberReader members(text);
+  KnownLimits limits;
+  limits.memory_mb = members.count("memory_mb");
+  limits.pids_limit = members.count("pids_limit");
+  limits.scratch_size_mb = members.count("scratch_size_mb");
+  members.finish();
+  return limits;
+}
+
+// Becomes the name of a file in /workspace.
+std::string script_name(std::string name) {
+  constexpr std::size_t longest = 255;
+  const auto is_bad = [](char c) { return c == '/' || static_cast<unsigned char>(c) < ' '; };
+  if (name.size() > longest || name == "." || name == ".." ||
+      std::any_of(name.begin(), name.end(), is_bad))
+    throw ProtocolError("\"name\" must be the name of a file");
+  return name;
+}
+
 RunRequest run_request(MemberReader& members) {
   RunRequest request;
   request.execution_id = required_id(members);
@@ -55,6 +76,11 @@ RunRequest run_request(MemberReader& members) {
   request.env = environment(members.json("env", JsonKind::object));
   request.secrets = parse_string_array(members.json("secrets", JsonKind::array));
   request.max_output_bytes = members.count("max_output_bytes");
+  request.output = value_named<OutputMode>("output", members.string("output"));
+  request.sys_exit = value_named<SysExit>("sys_exit", members.string("sys_exit"));
+  request.limits = known_limits(members.json("limits", JsonKind::object));
+  request.network = members.boolean("network");
+  request.name = script_name(members.optional_string("name"));
   return request;
 }
 
@@ -65,18 +91,32 @@ Window window(MemberReader& members) {
   return window;
 }
 
+Truncated truncated(const std::string& text) {
+  MemberReader members(text);
+  Truncated truncated;
+  truncated.stdout_bytes = members.count("stdout_bytes");
+  truncated.stderr_bytes = members.count("stderr_bytes");
+  truncated.displays = members.count("displays");
+  truncated.events = members.count("events");
+  members.finish();
+  return truncated;
+}
+
 ScriptDone script_done(MemberReader& members) {
   ScriptDone done;
   done.ending = value_named<Ending>("ending", members.string("ending"));
   done.started = members.boolean("started");
   done.exit_code = members.optional_integer("exit_code");
   done.signal = members.optional_integer("signal");
+  done.called_exit = members.boolean("called_exit");
   done.state_lost = members.boolean("state_lost");
   done.out_of_memory = members.boolean("out_of_memory");
   done.usage.wall_seconds = members.number("wall_seconds");
   done.usage.cpu_seconds = members.number("cpu_seconds");
   done.usage.peak_memory_bytes = members.count("peak_memory_bytes");
   done.usage.output_bytes = members.count("output_bytes");
+  if (const std::optional<std::string> text = members.optional_json("truncated", JsonKind::object))
+    done.truncated = truncated(*text);
   return done;
 }
 

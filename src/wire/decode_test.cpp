@@ -21,13 +21,19 @@ std::string without_newline(std::string line) {
 }
 
 RunRequest a_run() {
-  return {.execution_id = "e1",
-          .script = "print('ä')\n\"\\\x01\x7f",
-          .timeout_seconds = 0.25,
-          .mode = Mode::interactive,
-          .env = {{"A", "1\n2"}, {"B", ""}},
-          .secrets = {"KEY", "OTHER"},
-          .max_output_bytes = 18446744073709551615ULL};
+  return {
+      .execution_id = "e1",
+      .script = "print('ä')\n\"\\\x01\x7f",
+      .timeout_seconds = 0.25,
+      .mode = Mode::interactive,
+      .env = {{"A", "1\n2"}, {"B", ""}},
+      .secrets = {"KEY", "OTHER"},
+      .max_output_bytes = 18446744073709551615ULL,
+      .output = OutputMode::truncate,
+      .sys_exit = SysExit::error,
+      .limits = {.memory_mb = 256, .pids_limit = 64, .scratch_size_mb = 18446744073709551615ULL},
+      .network = true,
+      .name = "a \"b\".py"};
 }
 
 std::vector<FileCall> calls_of_every_type() {
@@ -55,8 +61,9 @@ std::vector<EventBody> bodies_of_every_type() {
           FinalResult{{"\"text\""}},
           FinalResult{{"null"}},
           ScriptError{"ValueError", "no", "Traceback"},
-          ScriptDone{Ending::signalled, true, {}, 11, true, true, {0.5, 0.25, 123, 456}},
-          ScriptDone{Ending::exited, false, -3, {}, false, false, {}},
+          ScriptDone{Ending::signalled, true, {}, 11, false, true, true, {0.5, 0.25, 123, 456}, {}},
+          ScriptDone{Ending::exited, false, -3, {}, false, false, false, {}, {}},
+          ScriptDone{Ending::failed, true, 3, {}, true, false, false, {}, Truncated{1, 2, 3, 4}},
           ResetDone{false, "busy"},
           Pong{},
           Window{4294967295, 1}};
@@ -93,7 +100,8 @@ TEST_CASE("H4: a run request carries script, execution id, timeout and mode") {
 }
 
 TEST_CASE("a request that is not exactly one is refused") {
-  const auto run_with = [](const std::string& key, const std::string& value) {
+  const std::string limits = R"({"memory_mb":1,"pids_limit":2,"scratch_size_mb":3})";
+  const auto run_with = [&limits](const std::string& key, const std::string& value) {
     std::string line = R"({"type":"run")";
     for (const auto& [name, usual] :
          std::vector<std::pair<std::string, std::string>>{{"execution_id", "\"e\""},
@@ -102,7 +110,12 @@ TEST_CASE("a request that is not exactly one is refused") {
                                                           {"mode", "\"plan\""},
                                                           {"env", "{}"},
                                                           {"secrets", "[]"},
-                                                          {"max_output_bytes", "1"}}) {
+                                                          {"max_output_bytes", "1"},
+                                                          {"output", "\"fail\""},
+                                                          {"sys_exit", "\"python\""},
+                                                          {"limits", limits},
+                                                          {"network", "false"},
+                                                          {"name", "\"a.py\""}}) {
       const std::string& given = name == key ? value : usual;
       if (!given.empty()) line += ",\"" + name + "\":" + given;
     }
@@ -110,7 +123,20 @@ TEST_CASE("a request that is not exactly one is refused") {
   };
   CHECK_NOTHROW(decode_request(run_with("", "")));
   CHECK_NOTHROW(decode_request(run_with("timeout", "31536000")));
+  CHECK_NOTHROW(decode_request(run_with("name", "")));
   for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+           {"output", "\"cut\""},
+           {"sys_exit", "\"\""},
+           {"sys_exit", ""},
+           {"limits", "[]"},
+           {"limits", R"({"memory_mb":1,"pids_limit":2})"},
+           {"limits", R"({"memory_mb":-1,"pids_limit":2,"scratch_size_mb":3})"},
+           {"limits", R"({"memory_mb":1,"pids_limit":2,"scratch_size_mb":3,"more":4})"},
+           {"network", "0"},
+           {"name", "\"..\""},
+           {"name", "\"a/b.py\""},
+           {"name", "\"a\\nb.py\""},
+           {"name", "\"" + std::string(256, 'a') + "\""},
            {"execution_id", ""},
            {"script", ""},
            {"timeout", ""},
@@ -237,9 +263,9 @@ TEST_CASE("H26: an event of an unknown type or shape is refused") {
        R"({"type":"stdout","text":"x","more":1})", R"({"type":"log","level":"loud","message":""})",
        R"({"type":"display","data":"x"})", R"({"type":"display","data":{},"value":1})",
        R"({"type":"final_result"})",
-       R"({"type":"script_done","ending":"unknown","started":true,"state_lost":false,"out_of_memory":false,"wall_seconds":0,"cpu_seconds":0,"peak_memory_bytes":0,"output_bytes":0})",
-       R"({"type":"script_done","ending":"exited","started":1,"state_lost":false,"out_of_memory":false,"wall_seconds":0,"cpu_seconds":0,"peak_memory_bytes":0,"output_bytes":0})",
-       R"({"type":"script_done","ending":"exited","started":true,"state_lost":false,"out_of_memory":false,"wall_seconds":1e400,"cpu_seconds":0,"peak_memory_bytes":0,"output_bytes":0})",
+       R"({"type":"script_done","ending":"unknown","started":true,"called_exit":false,"state_lost":false,"out_of_memory":false,"wall_seconds":0,"cpu_seconds":0,"peak_memory_bytes":0,"output_bytes":0})",
+       R"({"type":"script_done","ending":"exited","started":1,"called_exit":false,"state_lost":false,"out_of_memory":false,"wall_seconds":0,"cpu_seconds":0,"peak_memory_bytes":0,"output_bytes":0})",
+       R"({"type":"script_done","ending":"exited","started":true,"called_exit":false,"state_lost":false,"out_of_memory":false,"wall_seconds":1e400,"cpu_seconds":0,"peak_memory_bytes":0,"output_bytes":0})",
        R"({"type":"stdout","execution_id":5,"text":"x"})", R"({"type":"pong","late":true})",
        R"({"type":"file_done"})", R"({"type":"file_failed","stream":1,"error":"odd","message":""})",
        R"({"type":"file_entry","stream":1,"entry":{"type":"file","path":"a","size_bytes":1,"mode":1}})",
@@ -255,7 +281,7 @@ TEST_CASE("a hundred thousand names in an environment are decoded in one go") {
   std::string env = "{";
   for (int i = 0; i < 100'000; ++i) env += (i > 0 ? ",\"k" : "\"k") + std::to_string(i) + "\":\"\"";
   const Request request = decode_request(
-      R"({"type":"run","execution_id":"e","script":"","timeout":1,"mode":"plan","secrets":[],"max_output_bytes":1,"env":)" +
+      R"({"type":"run","execution_id":"e","script":"","timeout":1,"mode":"plan","secrets":[],"max_output_bytes":1,"output":"fail","sys_exit":"python","limits":{"memory_mb":0,"pids_limit":0,"scratch_size_mb":0},"network":false,"env":)" +
       env + "}}");
   CHECK(std::get<RunRequest>(request).env.size() == 100'000);
 }

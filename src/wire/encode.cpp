@@ -4,6 +4,7 @@
 #include "wire/file_codec.h"
 #include "wire/json_writer.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
@@ -13,6 +14,31 @@ namespace {
 void append_json(std::string& out, std::string_view key, const JsonText& json) {
   append_key(out, key);
   out += json.text;
+}
+
+// `members` as append_key writes them, which begin with a comma.
+void append_object(std::string& out, std::string_view key, std::string_view members) {
+  append_key(out, key);
+  out += '{';
+  out += members.substr(std::min<std::size_t>(members.size(), 1));
+  out += '}';
+}
+
+void append_truncated(std::string& out, const Truncated& truncated) {
+  std::string members;
+  append_number(members, "stdout_bytes", truncated.stdout_bytes);
+  append_number(members, "stderr_bytes", truncated.stderr_bytes);
+  append_number(members, "displays", truncated.displays);
+  append_number(members, "events", truncated.events);
+  append_object(out, "truncated", members);
+}
+
+void append_limits(std::string& out, const KnownLimits& limits) {
+  std::string members;
+  append_number(members, "memory_mb", limits.memory_mb);
+  append_number(members, "pids_limit", limits.pids_limit);
+  append_number(members, "scratch_size_mb", limits.scratch_size_mb);
+  append_object(out, "limits", members);
 }
 
 struct BodyWriter {
@@ -48,12 +74,14 @@ struct BodyWriter {
     append_member(out, "started", event.started);
     if (event.exit_code) append_number(out, "exit_code", *event.exit_code);
     if (event.signal) append_number(out, "signal", *event.signal);
+    append_member(out, "called_exit", event.called_exit);
     append_member(out, "state_lost", event.state_lost);
     append_member(out, "out_of_memory", event.out_of_memory);
     append_number(out, "wall_seconds", event.usage.wall_seconds);
     append_number(out, "cpu_seconds", event.usage.cpu_seconds);
     append_number(out, "peak_memory_bytes", event.usage.peak_memory_bytes);
     append_number(out, "output_bytes", event.usage.output_bytes);
+    if (event.truncated) append_truncated(out, *event.truncated);
   }
   void operator()(const ResetDone& event) const {
     append_member(out, "clean", event.clean);
@@ -105,6 +133,11 @@ struct RequestWriter {
     append_env(out, request.env);
     append_names(out, "secrets", request.secrets);
     append_number(out, "max_output_bytes", request.max_output_bytes);
+    append_member(out, "output", enum_name(request.output));
+    append_member(out, "sys_exit", enum_name(request.sys_exit));
+    append_limits(out, request.limits);
+    append_member(out, "network", request.network);
+    if (!request.name.empty()) append_member(out, "name", request.name);
   }
   void operator()(const CancelRequest& request) const {
     out += R"({"type":"cancel")";
@@ -158,19 +191,27 @@ std::string encode(const Request& request) {
 }
 
 std::string encode_for_worker(const RunRequest& request, std::string_view mark) {
-  std::string env;
-  if (!request.env.empty()) append_env(env, request.env);
+  std::string settings = R"({"sys_exit":)";
+  append_json_string(settings, enum_name(request.sys_exit));
+  if (!request.env.empty()) {
+    append_key(settings, "env");
+    append_env(settings, request.env);
+  }
+  append_limits(settings, request.limits);
+  append_member(settings, "network", request.network);
+  if (!request.name.empty()) append_member(settings, "name", request.name);
+  settings += '}';
   std::string frame(enum_name(request.mode));
   frame += ' ';
   append_digits(frame, request.timeout_seconds);
   frame += ' ';
   frame += mark;
   frame += ' ';
-  append_digits(frame, env.size());
+  append_digits(frame, settings.size());
   frame += ' ';
   append_digits(frame, request.script.size());
   frame += '\n';
-  frame += env;
+  frame += settings;
   frame += request.script;
   return frame;
 }

@@ -87,6 +87,12 @@ std::string MemberReader::json(std::string_view key, JsonKind kind) {
   return require(key, kind).text;
 }
 
+std::optional<std::string> MemberReader::optional_json(std::string_view key, JsonKind kind) {
+  const auto has_key = [key](const JsonMember& member) { return member.key == key; };
+  if (std::none_of(members_.begin(), members_.end(), has_key)) return std::nullopt;
+  return json(key, kind);
+}
+
 bool MemberReader::boolean(std::string_view key) {
   return require(key, JsonKind::boolean).text == "true";
 }

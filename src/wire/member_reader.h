@@ -20,6 +20,7 @@ class MemberReader {
   std::string string(std::string_view key);
   std::string json(std::string_view key);  // any kind, as canonical text
   std::string json(std::string_view key, JsonKind kind);
+  std::optional<std::string> optional_json(std::string_view key, JsonKind kind);
   bool boolean(std::string_view key);
   double number(std::string_view key);  // finite
   std::uint64_t count(std::string_view key);

@@ -23,6 +23,29 @@ constexpr auto names_of(Mode /*type*/) {
   return enum_names<Mode>({{Mode::plan, "plan"}, {Mode::interactive, "interactive"}});
 }
 
+// Of the displays of a turn whose output is truncated; they do not count otherwise.
+inline constexpr std::uint64_t max_display_bytes = std::uint64_t{8} << 20;
+
+// What happens to a script whose output reaches the limit.
+enum class OutputMode { fail, truncate };
+constexpr auto names_of(OutputMode /*type*/) {
+  return enum_names<OutputMode>({{OutputMode::fail, "fail"}, {OutputMode::truncate, "truncate"}});
+}
+
+// Whether sys.exit() means what it means to Python, or always an error.
+enum class SysExit { python, error };
+constexpr auto names_of(SysExit /*type*/) {
+  return enum_names<SysExit>({{SysExit::python, "python"}, {SysExit::error, "error"}});
+}
+
+// What a script's errors say about its sandbox. Nothing in the sandbox enforces them.
+struct KnownLimits {
+  std::uint64_t memory_mb = 0;
+  std::uint64_t pids_limit = 0;
+  std::uint64_t scratch_size_mb = 0;
+  bool operator==(const KnownLimits&) const = default;
+};
+
 struct RunRequest {
   std::string execution_id;
   std::string script;
@@ -31,6 +54,11 @@ struct RunRequest {
   std::map<std::string, std::string> env = {};
   std::vector<std::string> secrets = {};  // names that must be in env or the sandbox's environment
   std::uint64_t max_output_bytes = 1'048'576;
+  OutputMode output = OutputMode::fail;
+  SysExit sys_exit = SysExit::python;
+  KnownLimits limits = {};
+  bool network = false;   // whether the sandbox may have one
+  std::string name = {};  // of the script's file; empty: script.py
   bool operator==(const RunRequest&) const = default;
 };
 
@@ -144,16 +172,28 @@ struct Usage {
   bool operator==(const Usage&) const = default;
 };
 
+// Output that was left out, beyond the limit.
+struct Truncated {
+  std::uint64_t stdout_bytes = 0;
+  std::uint64_t stderr_bytes = 0;
+  std::uint64_t displays = 0;  // shown by their text alone
+  std::uint64_t events = 0;    // logs and intermediate results
+  bool operator==(const Truncated&) const = default;
+};
+
 struct ScriptDone {
   Ending ending = Ending::completed;
   bool started = false;  // false only if not one instruction of the script can have run
-  std::optional<std::int64_t> exit_code = {};  // when its process ended by itself
-  std::optional<std::int64_t> signal = {};     // when a signal ended it
-  bool state_lost = false;  // interactive: the next step finds an empty namespace
+  // The script's own: absent if a limit, a signal or the host ended it.
+  std::optional<std::int64_t> exit_code = {};
+  std::optional<std::int64_t> signal = {};  // when one ended its process
+  bool called_exit = false;                 // by sys.exit()
+  bool state_lost = false;                  // interactive: the next step finds an empty namespace
   // The kernel killed something in the sandbox for want of memory, during this turn. False where
   // init cannot see that: then it is the host's to know.
   bool out_of_memory = false;
   Usage usage = {};
+  std::optional<Truncated> truncated = {};
   bool operator==(const ScriptDone&) const = default;
 };
 

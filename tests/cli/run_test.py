@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`hearth run` as its users meet it: exit codes, what goes where, Ctrl-C. Argument: the hearth
 program."""
+import json
 import os
 import resource
 import shutil
@@ -22,6 +23,53 @@ class Run(RunCase):
         )
         self.assertEqual((done.returncode, done.stdout), (0, 'out\n{"a": 1}\n'), done.stderr)
         self.assertTrue(done.stderr.startswith("err\nok - in "), done.stderr)
+
+    def test_H18_sys_exit_ends_a_script_and_a_prompt(self):
+        done = self.run_hearth("-q", script="import sys\nprint(1)\nsys.exit(0)\nprint(2)")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "1\n", ""))
+        done = self.run_hearth("-q", script="import sys\nsys.exit('no data')")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", "no data\n"))
+        for call, code in (("exit()", 0), ("import sys; sys.exit(0)", 0), ("quit(3)", 1)):
+            done = self.run_hearth("-i", script="print(1)\n%s\nprint(2)\n" % call)
+            self.assertEqual((done.returncode, done.stdout), (code, "1\n"), done.stderr)
+
+    def test_H18_the_exit_code_of_a_verdict_is_the_scripts_own(self):
+        for script, options, code in (
+            ("1 / 0", [], 1),
+            ("exit(7)", [], 7),
+            ("pass", [], 0),
+            ("import os; os._exit(9)", [], 9),
+            ("while True: pass", ["--timeout", "0.2"], None),
+        ):
+            done = self.run_hearth("--json=result", *options, script=script)
+            self.assertEqual(json.loads(done.stdout)["exit_code"], code, script)
+
+    def test_a_script_in_another_encoding_is_refused_with_the_line(self):
+        path = os.path.join(self.folder.name, "latin.py")
+        with open(path, "wb") as file:
+            file.write(b"# coding: latin-1\nprint(1)\nprint('caf\xe9')\n")
+        done = self.run_hearth(path)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("latin.py, line 3: not UTF-8; save the script as UTF-8", done.stderr)
+
+    def test_a_traceback_names_the_file(self):
+        done = self.run_hearth(self.file("err.py", "1 / 0"))
+        self.assertIn('File "/workspace/err.py", line 1', done.stderr)
+
+    def test_C8_a_blueprint_may_truncate_the_output(self):
+        config = self.file(
+            "hearth.toml",
+            '[[blueprint]]\nname = "default"\noutput = "truncate"\n'
+            "[blueprint.resource_limits]\nmax_output_bytes = 5000\n",
+        )
+        script = "for i in range(100000): print('line', i)"
+        done = self.run_hearth("-c", config, script=script)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.startswith("line 0\nline 1\n"))
+        self.assertTrue(done.stdout.endswith("line 99998\nline 99999\n"))
+        self.assertRegex(done.stdout, r"\n\[\.\.\. \d+ bytes left out \.\.\.\]\n")
+        done = self.run_hearth("-c", config, "--json=result", script=script)
+        self.assertGreater(json.loads(done.stdout)["truncated"]["stdout_bytes"], 1000000)
 
     def test_exit_codes_tell_the_verdict(self):
         for script, options, code in (

@@ -42,7 +42,7 @@ outer()
   CHECK(result.error->traceback.find("line 3, in inner\n    raise ValueError") !=
         std::string::npos);
   CHECK(result.error->traceback.find("executor_harness") == std::string::npos);
-  CHECK(result.exit_code == 0);
+  CHECK(result.exit_code == 1);
 }
 
 TEST_CASE("H17: chained, grouped and unprintable exceptions are errors too") {
@@ -72,21 +72,78 @@ TEST_CASE("H17: a script that does not compile is an error that shows the place"
   CHECK(result.error->traceback.find("line 2") != std::string::npos);
 }
 
-TEST_CASE("H18: sys.exit is an error and the sandbox goes on") {
-  const std::pair<std::string, std::string> cases[] = {{"import sys\nsys.exit(0)", "sys.exit(0)"},
-                                                       {"import sys\nsys.exit()", "sys.exit()"},
-                                                       {"exit('x')", "x"},
-                                                       {"quit(5)", "sys.exit(5)"},
-                                                       {"raise SystemExit('bye')", "bye"}};
+TEST_CASE("H18: sys.exit() and sys.exit(0) are ok, and the sandbox goes on") {
   Sandbox sandbox;
-  for (const auto& [script, message] : cases) {
+  for (const char* script :
+       {"import sys\nsys.exit()", "import sys\nsys.exit(0)", "exit()", "quit(0)",
+        "raise SystemExit", "import sys\nsys.exit(False)",
+        "def f():\n    try:\n        exit()\n    finally:\n        print(1)\nf()"}) {
     CAPTURE(script);
     const auto result = sandbox.run(script);
+    CHECK(result.verdict == Verdict::ok);
+    CHECK(result.exit_code == 0);
+    CHECK(result.called_exit);
+    CHECK_FALSE(result.error);
+    CHECK(result.stderr_text.empty());
+    check_clean_turn(sandbox);
+  }
+}
+
+TEST_CASE("H18: any other sys.exit is an error with that exit code and no traceback") {
+  struct Case {
+    const char* script;
+    int exit_code;
+    const char* message;
+    const char* stderr_text;
+  };
+  Sandbox sandbox;
+  for (const Case& one : {Case{"import sys\nsys.exit(3)", 3, "sys.exit(3) called", ""},
+                          Case{"quit(255)", 255, "sys.exit(255) called", ""},
+                          Case{"exit(-1)", 255, "sys.exit(-1) called", ""},
+                          Case{"exit(1 << 70)", 255, "sys.exit(1180591620717411303424) called", ""},
+                          Case{"raise SystemExit('bye')", 1, "bye", "bye\n"},
+                          Case{"exit([1])", 1, "sys.exit([1]) called", "[1]\n"}}) {
+    CAPTURE(one.script);
+    const auto result = sandbox.run(one.script);
     CHECK(result.verdict == Verdict::error);
+    CHECK(result.exit_code == one.exit_code);
+    CHECK(result.called_exit);
     REQUIRE(result.error);
     CHECK(result.error->name == "SystemExit");
-    CHECK(result.error->message.find(message) != std::string::npos);
+    CHECK(result.error->message == one.message);
+    CHECK(result.error->traceback.empty());
+    CHECK(result.stderr_text == one.stderr_text);
     check_clean_turn(sandbox);
+  }
+}
+
+TEST_CASE("H18: a step may exit, and the next one finds its variables") {
+  Sandbox sandbox;
+  const auto exited = sandbox.step("x = 5\nimport sys\nsys.exit(2)");
+  CHECK(exited.verdict == Verdict::error);
+  CHECK(exited.exit_code == 2);
+  CHECK(exited.called_exit);
+  const auto next = sandbox.step("print(x)");
+  CHECK(next.stdout_text == "5\n");
+  CHECK(next.exit_code == 0);
+  CHECK_FALSE(next.called_exit);
+}
+
+TEST_CASE("H18: with sys_exit = \"error\" every call is an error with a traceback") {
+  Sandbox sandbox;
+  for (const auto& [script, exit_code] :
+       {std::pair{"import sys\nsys.exit(0)", 1}, std::pair{"exit()", 1}, std::pair{"exit(3)", 3}}) {
+    CAPTURE(script);
+    wire::RunRequest request = request_for(script);
+    request.sys_exit = wire::SysExit::error;
+    const auto result = sandbox.run(std::move(request));
+    CHECK(result.verdict == Verdict::error);
+    CHECK(result.exit_code == exit_code);
+    CHECK_FALSE(result.called_exit);
+    REQUIRE(result.error);
+    CHECK(result.error->traceback.find("in <module>") != std::string::npos);
+    CHECK(result.error->traceback.ends_with(
+        "note: sys_exit = \"error\" in the blueprint makes every sys.exit() an error\n"));
   }
 }
 

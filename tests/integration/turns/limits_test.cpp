@@ -16,7 +16,8 @@ void check_cut(const execution::ExecutionResult& result) {
   CHECK(result.sandbox_usable);
   REQUIRE(result.error);
   CHECK(result.error->name == "OutputLimit");
-  CHECK(result.error->message == "Output limit of 1048576 bytes reached");
+  CHECK(result.error->message ==
+        "Output limit of 1048576 bytes reached (resource_limits.max_output_bytes)");
   CHECK(result.usage.output_bytes <= 1'048'576);
 }
 
@@ -151,4 +152,56 @@ print('on')
   REQUIRE(result.logs.size() == 1);
   CHECK(result.logs[0].message == "1 malformed records of the script were dropped");
   check_clean_turn(sandbox);
+}
+
+TEST_CASE("C8: a script whose output is truncated runs to its end, and says how much is missing") {
+  Sandbox sandbox;
+  wire::RunRequest request = request_for(R"py(
+import sys
+for number in range(200_000):
+    print('line', number)
+print('careful', file=sys.stderr)
+emit_log('done')
+emit_result({'lines': 200_000})
+)py");
+  request.max_output_bytes = 10'000;
+  request.output = wire::OutputMode::truncate;
+  const auto result = sandbox.run(std::move(request));
+  CHECK(result.verdict == execution::Verdict::ok);
+  CHECK(result.stdout_text.starts_with("line 0\nline 1\n"));
+  CHECK(result.stdout_text.ends_with("\nline 199998\nline 199999\n"));
+  CHECK(result.stderr_text == "careful\n");
+  CHECK(result.logs.size() == 1);
+  CHECK(result.result->text == R"({"lines":200000})");
+  REQUIRE(result.truncated);
+  CHECK(result.truncated->stdout_bytes > 2'000'000);
+  CHECK(result.truncated->stderr_bytes == 0);
+  CHECK(result.stdout_text.find("[... " + std::to_string(result.truncated->stdout_bytes) +
+                                " bytes left out ...]\n") != std::string::npos);
+  CHECK(result.usage.output_bytes <= 10'000);
+  check_clean_turn(sandbox);
+}
+
+TEST_CASE("C8: what a script said last before its time was over is kept of a truncated output") {
+  Sandbox sandbox;
+  wire::RunRequest request = request_for("n = 0\nwhile True:\n    print(n)\n    n += 1", 1);
+  request.max_output_bytes = 10'000;
+  request.output = wire::OutputMode::truncate;
+  const auto result = sandbox.run(std::move(request));
+  CHECK(result.verdict == execution::Verdict::timeout);
+  CHECK_FALSE(result.exit_code);
+  CHECK(result.stdout_text.starts_with("0\n1\n2\n"));
+  REQUIRE(result.truncated);
+  check_clean_turn(sandbox);
+}
+
+TEST_CASE("H28: a flood of a truncated output costs init no memory") {
+  Sandbox sandbox;
+  wire::RunRequest request = request_for("for _ in range(200): print('x' * (1 << 20))");
+  request.output = wire::OutputMode::truncate;
+  const std::uint64_t before = sandbox.process().init_peak_memory_bytes();
+  const auto result = sandbox.run(std::move(request));
+  CHECK(result.verdict == execution::Verdict::ok);
+  CHECK(result.truncated->stdout_bytes > 190'000'000);
+  CHECK(sandbox.process().init_peak_memory_bytes() < before + (8 << 20));
 }

@@ -21,14 +21,19 @@ namespace {
 namespace json = boost::json;
 
 json::object good_request() {
-  return json::object{{"type", "run"},
-                      {"execution_id", "turn"},
-                      {"script", "print('ran')"},
-                      {"timeout", 20},
-                      {"mode", "plan"},
-                      {"env", json::object{}},
-                      {"secrets", json::array{}},
-                      {"max_output_bytes", 100'000}};
+  return json::object{
+      {"type", "run"},
+      {"execution_id", "turn"},
+      {"script", "print('ran')"},
+      {"timeout", 20},
+      {"mode", "plan"},
+      {"env", json::object{}},
+      {"secrets", json::array{}},
+      {"max_output_bytes", 100'000},
+      {"output", "fail"},
+      {"sys_exit", "python"},
+      {"limits", json::object{{"memory_mb", 256}, {"pids_limit", 64}, {"scratch_size_mb", 64}}},
+      {"network", false}};
 }
 
 std::string line_of(const json::object& request) { return json::serialize(request) + "\n"; }

@@ -179,3 +179,47 @@ os.wait()
   CHECK(result.usage.wall_seconds > 0);
   CHECK(sandbox.run("pass").usage.peak_memory_bytes < 100'000'000);
 }
+
+TEST_CASE("await works outside of functions, in scripts and from step to step") {
+  Sandbox sandbox;
+  const auto result = sandbox.run(R"py(
+import asyncio
+async def twice(x):
+    await asyncio.sleep(0)
+    return 2 * x
+task = asyncio.create_task(twice(1))
+print(await task)
+await twice(21)
+)py");
+  CHECK(result.verdict == execution::Verdict::ok);
+  CHECK(result.stdout_text == "2\n");
+  REQUIRE(result.displays.size() == 1);
+  CHECK(result.displays[0].data.text == R"({"text/plain":"42"})");
+  CHECK(sandbox.step("import asyncio\nqueue = asyncio.Queue()\nawait queue.put(7)").verdict ==
+        execution::Verdict::ok);
+  CHECK(sandbox.step("print(await queue.get())").stdout_text == "7\n");
+  const auto late = sandbox.step("await queue.get()", 0.5);
+  CHECK(late.verdict == execution::Verdict::timeout);
+  CHECK(late.error->traceback.find("<step 3>\", line 1") != std::string::npos);
+  CHECK(sandbox.step("await queue.put(8)\nprint(await queue.get())").stdout_text == "8\n");
+}
+
+TEST_CASE("a script that waits is cancelled where it waits") {
+  Sandbox sandbox;
+  const auto result = sandbox.run_and_cancel(
+      request_for("import asyncio\nprint('waits')\ntry:\n    await asyncio.sleep(99)\n"
+                  "finally:\n    print('finally')"),
+      [](const wire::Event& event) { return std::holds_alternative<wire::Stdout>(event.body); });
+  CHECK(result.verdict == execution::Verdict::cancelled);
+  CHECK(result.stdout_text == "waits\nfinally\n");
+  CHECK(result.error->name == "KeyboardInterrupt");
+  CHECK(result.error->traceback.find("line 4") != std::string::npos);
+}
+
+TEST_CASE("a traceback names the file that the request names") {
+  Sandbox sandbox;
+  wire::RunRequest request = request_for("1 / 0");
+  request.name = "report.py";
+  CHECK(sandbox.run(std::move(request)).error->traceback.find("\"/workspace/report.py\", line 1") !=
+        std::string::npos);
+}

@@ -53,7 +53,9 @@ print('never')
   CHECK(alarm_ended(result));
   CHECK(result.stdout_text == "before\n");
   CHECK(result.error->name == "ScriptTimeout");
-  CHECK(result.error->message == "Script timed out after 0.3s");
+  CHECK(result.error->message ==
+        "Script timed out after 0.3s (resource_limits.execution_timeout_sec, or the timeout of the "
+        "run)");
   CHECK(result.error->traceback.find("line 5, in wait\n    time.sleep(1000)") != std::string::npos);
   CHECK(result.error->traceback.find("executor_harness") == std::string::npos);
 }

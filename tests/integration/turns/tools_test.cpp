@@ -198,7 +198,9 @@ async def slow():
   const auto late = sandbox.run("slow()", 0.3);
   CHECK(late.verdict == Verdict::timeout);
   REQUIRE(late.error);
-  CHECK(late.error->message == "Script timed out after 0.3s");
+  CHECK(late.error->message ==
+        "Script timed out after 0.3s (resource_limits.execution_timeout_sec, or the timeout of the "
+        "run)");
   for (int turn = 0; turn < 3; ++turn) check_clean_turn(sandbox);
   const auto again = sandbox.run(
       "import threading, time\ntime.sleep(0.4)\n"
@@ -233,4 +235,15 @@ TEST_CASE("H34: within a lease the next step has its helpers and tools back") {
   const auto next = sandbox.step("emit_log('l')\nemit_result(tool())");
   CHECK(next.verdict == Verdict::ok);
   CHECK(next.result == wire::JsonText{"1"});
+}
+
+TEST_CASE("what tools write while they load is gone before the first script") {
+  Sandbox sandbox({.tools = {{"writer.py", R"py(
+import os, tempfile
+for place in (tempfile.gettempdir(), os.environ["HOME"]):
+    os.makedirs(os.path.join(place, "deep/er"))
+    open(os.path.join(place, "deep/left"), "w").write("left")
+)py"}}});
+  CHECK(sandbox.run("import os; print(os.listdir('/tmp'), os.listdir('/workspace'))").stdout_text ==
+        "[] []\n");
 }
