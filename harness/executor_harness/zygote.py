@@ -8,6 +8,7 @@ has everything loaded, and later more workers into them.
                    zygote -> host   the reply, with a pidfd
 """
 
+import contextlib
 import gc
 import os
 
@@ -18,6 +19,7 @@ from .worker import serve_turns
 
 INIT = b"/hearth/init"
 ISOLATE_LIBRARY = "/hearth/libhearth-isolate.so"
+LOADING_DIRECTORIES = ("/tmp", "/workspace")
 
 
 def sandbox_spec_type():
@@ -80,6 +82,9 @@ class Zygote:
 
     def serve(self):
         """Never returns, neither in the zygote nor in a worker."""
+        os.chdir("/")
+        for directory in LOADING_DIRECTORIES:
+            empty(directory)
         gc.collect()
         gc.freeze()
         fork_handlers.expect_worker()
@@ -101,6 +106,17 @@ class Zygote:
         if kept is not None:
             os.dup2(kept, EMIT_FD, inheritable=False)
             os.close(kept)
+
+
+def empty(directory):
+    """What loading has written is memory of the zygote, and no sandbox sees it."""
+    for entry in os.scandir(directory):
+        with contextlib.suppress(OSError):
+            if entry.is_dir(follow_symlinks=False):
+                empty(entry.path)
+                os.rmdir(entry.path)
+            else:
+                os.unlink(entry.path)
 
 
 def read_filter():

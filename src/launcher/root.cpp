@@ -211,8 +211,10 @@ struct StepMaker {
   void operator()(const Symlink& step) const { make_link(step.path, step.target); }
   void operator()(const File& step) const { write_file(step.path, step.content); }
   void operator()(const Scratch& step) const {
+    constexpr std::uint64_t files_per_megabyte = 256;  // each costs the kernel a kilobyte
     mount_tmpfs(path_of(make_directories(step.path)), step.path,
-                "mode=1777,size=" + std::to_string(step.megabytes) + "m");
+                "mode=1777,size=" + std::to_string(step.megabytes) +
+                    "m,nr_inodes=" + std::to_string(step.megabytes * files_per_megabyte));
   }
   void operator()(const Devices& /*step*/) {
     for (const std::string name : devices)

@@ -21,8 +21,11 @@ void show_ours(LauncherWords& words, const ZygoteContent& content,
   words.add({"--ro-bind", programs.harness.string(), layout::harness});
   if (!content.packages.empty()) words.add({"--ro-bind", content.packages.string(), "/packages"});
   if (!content.tools.empty()) words.add({"--ro-bind", content.tools.string(), layout::tools});
-  for (const char* path : {layout::workspace, layout::temporary, layout::tools})
-    words.add({"--dir", path});
+  words.add({"--dir", layout::tools});
+  // For what tools and preloaded modules write while they load. A sandbox mounts its own over them.
+  constexpr std::int64_t loading_mb = layout::temporary_bytes >> 20;
+  for (const char* path : {layout::workspace, layout::temporary})
+    words.add({"--scratch", path, std::to_string(loading_mb)});
   words.add({"--dev"});
   for (const blueprint::Mount& mount : content.mounts)
     words.add({mount.read_only ? "--ro-mount" : "--mount", mount.source, mount.target});

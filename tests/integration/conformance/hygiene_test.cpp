@@ -47,6 +47,38 @@ print(sum(name.isdigit() for name in os.listdir("/proc")))
   CHECK(after.stdout_text == "[[], [], []]\nFalse\n" + fresh.stdout_text);
 }
 
+TEST_CASE_TEMPLATE(
+    "tools may write to the temporary directory and the home while they load, and no "
+    "script sees it",
+    Backend, ON_EVERY_BACKEND) {
+  const registry::Tool tool{.config = {.name = "loader", .blueprints = {Backend::config().name}},
+                            .source = R"(
+import os, pathlib, tempfile
+kept = tempfile.NamedTemporaryFile(prefix="kept")
+directory = tempfile.mkdtemp()
+open(os.path.join(directory, "left"), "w").write("left")
+os.makedirs(os.path.expanduser("~/.cache/deep"), 0o700)
+pathlib.Path.home().joinpath("settings").write_text("left")
+os.chdir(directory)
+)"};
+  Backend backend(Backend::config(), {tool});
+  const std::string look = R"(
+import os, tempfile
+print([os.listdir(place) for place in ("/workspace", "/tmp")], os.getcwd(), tempfile.gettempdir())
+open("/tmp/mine", "w").write("mine")
+open("/workspace/mine", "w").write("mine")
+)";
+  const std::string nothing = "[[], []] /workspace /tmp\n";
+  const std::unique_ptr<backend::Sandbox> one = backend.spawn();
+  const auto first = backend.run_in(*one, look);
+  INFO(first.error ? first.error->traceback : first.detail);
+  CHECK(first.stdout_text == nothing);
+  const std::unique_ptr<backend::Sandbox> other = backend.spawn();
+  CHECK(backend.run_in(*other, look).stdout_text == nothing);
+  CHECK(run_task(backend.loop(), one->channel().reset(reset_limit)).clean);
+  CHECK(backend.run_in(*one, look).stdout_text == nothing);
+}
+
 TEST_CASE_TEMPLATE("files are put into the workspace and read there", Backend, ON_EVERY_BACKEND) {
   Backend backend;
   const std::unique_ptr<backend::Sandbox> sandbox = backend.spawn();

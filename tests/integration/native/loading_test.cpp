@@ -75,6 +75,48 @@ for family, kind, protocol in ((17, 3, 0), (16, 3, 12), (38, 5, 0), (40, 1, 0), 
 }
 #endif
 
+TEST_CASE("a plotting library can be preloaded, and a tool may import it at its top") {
+  const WithTool with(R"py(
+import matplotlib.pyplot as plt
+
+def chart(values):
+    figure, axes = plt.subplots()
+    axes.plot(values)
+)py");
+  native::ZygoteContent environment = with.environment;
+  environment.python = "/usr/bin/python3";  // which has Debian's matplotlib
+  SUBCASE("both") { environment.preload = {"matplotlib.pyplot"}; }
+  SUBCASE("the tool alone") {}
+  blueprint::SandboxConfig config;
+  config.resource_limits.max_output_bytes = 8 << 20;
+  NativeSandboxes sandboxes(config, environment);
+  const auto result =
+      sandboxes.run("chart([1, 4, 9])\nimport sys\nprint('matplotlib' in sys.modules)", 60);
+  INFO(result.error ? result.error->traceback : result.detail);
+  CHECK(result.verdict == execution::Verdict::ok);
+  CHECK(result.stderr_text.empty());
+  REQUIRE(result.displays.size() == 1);
+  CHECK(result.displays[0].data.text.find(R"("image/png":"iVBOR)") != std::string::npos);
+}
+
+TEST_CASE("what is written while loading is bounded, and its memory is freed") {
+  const WithTool bounded(R"py(
+import errno, os
+found = []
+for place in (os.environ["TMPDIR"], os.environ["HOME"]):
+    try:
+        with open(os.path.join(place, "filler"), "wb") as file:
+            for _ in range(256):
+                file.write(bytes(1 << 20))
+    except OSError as error:
+        found.append(errno.errorcode[error.errno])
+)py");
+  NativeSandboxes sandboxes({}, bounded.environment);
+  CHECK(printed(sandboxes,
+                "import os; print(found, os.statvfs('/tmp').f_bfree > 0, "
+                "os.listdir('/tmp'))") == "['ENOSPC', 'ENOSPC'] True []\n");
+}
+
 TEST_CASE("a zygote lives in a cgroup of its own, beside those of its sandboxes") {
   NativeSandboxes sandboxes;
   const auto sandbox = sandboxes.spawn();
