@@ -15,7 +15,8 @@ constexpr std::uint64_t most_credit = std::uint64_t{1} << 62;
 
 bool is_last(const wire::EventBody& body) {
   const auto* answer = std::get_if<wire::FileAnswer>(&body);
-  return answer != nullptr && !std::holds_alternative<wire::FileEntry>(answer->body);
+  return answer != nullptr && (std::holds_alternative<wire::FileDone>(answer->body) ||
+                               std::holds_alternative<wire::FileFailed>(answer->body));
 }
 
 }  // namespace

@@ -103,6 +103,48 @@ Task<FileWriter> SandboxFiles::create(std::string path, std::optional<std::uint3
   co_return FileWriter(co_await start(wire::WriteFile{std::move(path), mode}));
 }
 
+Task<> SandboxFiles::ask(wire::FileCall call) {
+  const std::unique_ptr<DataStream> stream = co_await start(std::move(call));
+  co_await receive<wire::FileDone>(*stream);
+}
+
+Task<wire::FileEntry> SandboxFiles::stat(std::string path) {
+  check_path(path);
+  const std::unique_ptr<DataStream> stream = co_await start(wire::StatFile{std::move(path)});
+  wire::FileEntry entry = co_await receive<wire::FileEntry>(*stream);
+  co_await receive<wire::FileDone>(*stream);
+  co_return entry;
+}
+
+Task<wire::FileEntries> SandboxFiles::list(wire::ListFiles call) {
+  check_path(call.path);
+  const std::unique_ptr<DataStream> stream = co_await start(std::move(call));
+  wire::FileEntries page = co_await receive<wire::FileEntries>(*stream);
+  co_await receive<wire::FileDone>(*stream);
+  co_return page;
+}
+
+Task<> SandboxFiles::make_directory(std::string path) {
+  check_path(path);
+  co_await ask(wire::MakeDirectory{std::move(path)});
+}
+
+Task<> SandboxFiles::move(std::string from, std::string to) {
+  check_path(from);
+  check_path(to);
+  co_await ask(wire::MoveFile{std::move(from), std::move(to)});
+}
+
+Task<> SandboxFiles::set_mode(std::string path, std::uint32_t mode) {
+  check_path(path);
+  co_await ask(wire::SetMode{std::move(path), mode & 0777});
+}
+
+Task<> SandboxFiles::remove(std::string path, bool recursive) {
+  check_path(path);
+  co_await ask(wire::RemoveFile{std::move(path), recursive});
+}
+
 Task<wire::FileEntry> SandboxFiles::write(std::string path, std::string_view content,
                                           std::optional<std::uint32_t> mode) {
   FileWriter writer = co_await create(std::move(path), mode);

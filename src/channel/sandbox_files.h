@@ -76,7 +76,21 @@ class SandboxFiles {
   Task<wire::FileEntry> write(std::string path, std::string_view content,
                               std::optional<std::uint32_t> mode = {});
 
+  // Of a link itself, and of what is no file. No other function follows or opens these.
+  Task<wire::FileEntry> stat(std::string path);
+  // One page; the cursor in it is that of the next. Where files appear and vanish meanwhile, one
+  // may come twice or not at all.
+  Task<wire::FileEntries> list(wire::ListFiles call);
+  // Missing parents are made. `exists` if anything is there.
+  Task<> make_directory(std::string path);
+  // `exists` if anything is at `to`. Within one file system only.
+  Task<> move(std::string from, std::string to);
+  Task<> set_mode(std::string path, std::uint32_t mode);
+  // A directory that has something in it only if `recursive`.
+  Task<> remove(std::string path, bool recursive = false);
+
  private:
+  Task<> ask(wire::FileCall call);
   Task<std::unique_ptr<DataStream>> start(wire::FileCall call);
 
   SandboxChannel* channel_;

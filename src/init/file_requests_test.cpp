@@ -2,11 +2,12 @@
 // sandbox.
 #include "init/file_requests.h"
 
+#include "base/base64.h"
+#include "init/directory_listing.h"
+#include "init/file_requests_fixture.h"
 #include "init/wipe.h"
-#include "os/pairs.h"
 #include "tests/support/temporary_directory.h"
-#include "wire/decode.h"
-#include "wire/message_reader.h"
+#include "wire/file_path.h"
 #include "wire/protocol_error.h"
 
 #include <fcntl.h>
@@ -18,10 +19,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,87 +36,6 @@ namespace fs = std::filesystem;
 using wire::FileProblem;
 
 namespace {
-
-// What one request was answered.
-struct Answers {
-  std::optional<wire::FileEntry> entry;
-  std::string data;
-  std::string error;  // the kind, a colon and the message; empty for FileDone
-  std::uint64_t granted = 0;
-  bool is_over = false;
-};
-
-struct Workspace {
-  test::TemporaryDirectory directory;
-  os::SocketPair pair = os::make_socket_pair(SOCK_STREAM);
-  HostLink host{pair.ours.get(), pair.ours.get()};
-  OpenStreams streams{host};
-  FileRequests files{directory.path(), streams};
-  wire::StreamId next = 1;
-
-  fs::path at(const std::string& name) const { return directory.path() / name; }
-
-  // Adds what init has said of a stream since the last call.
-  void collect(Answers& answers) {
-    wire::MessageReader reader(1 << 20);
-    reader.append(std::exchange(host.outgoing(), {}));
-    while (const auto message = reader.next()) {
-      CHECK_FALSE(answers.is_over);
-      if (message->stream) {
-        answers.data += message->text;
-        continue;
-      }
-      const wire::Event event = wire::decode_event(message->text);
-      if (const auto* window = std::get_if<wire::Window>(&event.body)) {
-        answers.granted += window->bytes;
-        continue;
-      }
-      const auto& body = std::get<wire::FileAnswer>(event.body).body;
-      if (const auto* entry = std::get_if<wire::FileEntry>(&body)) {
-        answers.entry = *entry;
-        continue;
-      }
-      answers.is_over = true;
-      if (const auto* failed = std::get_if<wire::FileFailed>(&body))
-        answers.error = std::string(enum_name(failed->problem)) + ": " + failed->message;
-    }
-  }
-
-  Answers write(const wire::WriteFile& call, const std::vector<std::string>& pieces) {
-    Answers answers;
-    const wire::StreamId id = next++;
-    files.accept({id, call}, false);
-    for (const std::string& piece : pieces) streams.take_data(id, piece);
-    streams.accept(wire::End{id});
-    collect(answers);
-    CHECK(answers.is_over);
-    CHECK_FALSE(streams.is_open(id));
-    return answers;
-  }
-  std::string write(const std::string& path, const std::string& data) {
-    return write(wire::WriteFile{path}, {data}).error;
-  }
-
-  Answers read(const wire::ReadFile& call) {
-    Answers answers;
-    const wire::StreamId id = next++;
-    files.accept({id, call}, false);
-    collect(answers);
-    while (streams.is_ready()) {
-      streams.advance();
-      const std::size_t before = answers.data.size();
-      collect(answers);
-      if (answers.data.size() > before)
-        streams.accept(wire::Window{id, answers.data.size() - before});
-    }
-    CHECK(answers.is_over);
-    return answers;
-  }
-
-  std::size_t names() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory.path()), {}));
-  }
-};
 
 std::string content_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -421,4 +344,158 @@ TEST_CASE("so many streams are open at once and no more, and a reset ends them a
   Answers resetting;
   workspace.collect(resetting);
   CHECK(resetting.error == "busy: cannot read f: the sandbox is busy");
+}
+
+TEST_CASE("a listing has every entry once, whatever the size of its pages and their depth") {
+  Workspace workspace;
+  std::vector<std::string> expected;
+  for (int directory = 0; directory < 5; ++directory) {
+    std::string path = "d" + std::to_string(directory);
+    for (int level = 0; level < 4; ++level) {
+      fs::create_directory(workspace.at(path));
+      expected.push_back(path);
+      for (int file = 0; file < 7; ++file) {
+        expected.push_back(path + "/f" + std::to_string(file));
+        workspace.directory.write(expected.back(), "x");
+      }
+      path += "/d";
+    }
+  }
+  std::sort(expected.begin(), expected.end());
+  for (const std::uint32_t limit : {1U, 2U, 3U, 7U, 1000U}) {
+    CAPTURE(limit);
+    CHECK(workspace.list({".", 10, "", limit}) == expected);
+  }
+  CHECK(workspace.list({".", 1, "", 2}) == std::vector<std::string>{"d0", "d1", "d2", "d3", "d4"});
+  CHECK(workspace.list({"d3/d/d", 1, "f[56]"}).empty());
+  CHECK(workspace.list({"d3/d/d", 1, "?5"}) == std::vector<std::string>{"f5"});
+  CHECK(workspace.list({".", 9, "d1/*/f1"}) == std::vector<std::string>{"d1/d/f1"});
+  CHECK(workspace.list({".", 9, "f*6", 3}).size() == 20);
+}
+
+TEST_CASE("a pattern matches within components, and none is expensive") {
+  CHECK(matches("", "a/b"));
+  CHECK(matches("*.csv", "a/b.csv"));
+  CHECK(matches("a/*.csv", "a/b.csv"));
+  CHECK(matches("a*", "a"));
+  CHECK(matches("*a?b*", "xxaab"));
+  CHECK(matches("\xff*", "\xff\xfe"));
+  CHECK_FALSE(matches("*.csv", "a.csv/b"));
+  CHECK_FALSE(matches("*/c", "a/b/c"));
+  CHECK_FALSE(matches("a/*", "a"));
+  CHECK_FALSE(matches("?", "ab"));
+  std::string stars;
+  for (int i = 0; i < 1000; ++i) stars += "*a";
+  CHECK_FALSE(matches(stars + "b", std::string(4000, 'a')));
+}
+
+TEST_CASE("links, pipes, sockets and names of any bytes are reported as what they are") {
+  Hostile workspace;
+  const std::string name = std::string(254, '\xff') + "\n";
+  REQUIRE(::mknod(workspace.at(name).c_str(), S_IFREG | 0600, 0) == 0);
+  std::map<std::string, wire::FileKind> kinds;
+  std::string target;
+  for (const wire::FileEntry& entry : workspace.ask(wire::ListFiles{".", 5}).page.entries) {
+    kinds[entry.path] = entry.kind;
+    if (entry.path == "a/file") target = entry.target;
+  }
+  using enum wire::FileKind;
+  const std::map<std::string, wire::FileKind> expected = {
+      {"a", directory},    {"directory", directory}, {"file", file},    {"a/out", symlink},
+      {"inside", symlink}, {"a/file", symlink},      {"loop", symlink}, {"dangling", symlink},
+      {"fifo", other},     {"read", other},          {"socket", other}, {name, file}};
+  CHECK(kinds == expected);
+  CHECK(target == workspace.outside.path() / "kept");
+  CHECK(workspace.ask(wire::StatFile{"a/out"}).entry->target == workspace.outside.path());
+  CHECK(workspace.ask(wire::StatFile{"fifo"}).entry->kind == other);
+  CHECK(workspace.ask(wire::StatFile{"."}).entry->kind == directory);
+  CHECK(workspace.ask(wire::StatFile{"absent"}).error ==
+        "not_found: cannot look at absent: No such file or directory");
+  CHECK(workspace.ask(wire::ListFiles{"inside"}).error.starts_with("invalid_path: "));
+  CHECK(workspace.ask(wire::ListFiles{"a/out/sub"}).error.starts_with("invalid_path: "));
+  CHECK(workspace.ask(wire::ListFiles{"file"}).error.starts_with("not_directory: "));
+  CHECK(workspace.ask(wire::ListFiles{"absent"}).error.starts_with("not_found: "));
+  CHECK(workspace.ask(wire::ListFiles{"/proc"}).error.starts_with("invalid_path: "));
+}
+
+TEST_CASE("a cursor that is none of a listing is refused, and leads nowhere else") {
+  Hostile workspace;
+  fs::create_directories(workspace.at("x/y"));
+  for (const std::string& plain :
+       {std::string("x"), std::string("1"), std::string("0\0..\0000\0", 7),
+        std::string("0\0x/y\0000\0", 8), std::string("0\0\0000\0", 5), std::string("0\0x", 3)}) {
+    std::string cursor;
+    append_base64(cursor, plain);
+    CAPTURE(cursor);
+    CHECK(workspace.ask(wire::ListFiles{".", 5, "", 10, cursor}).error.starts_with("invalid_path"));
+  }
+  CHECK(workspace.ask(wire::ListFiles{".", 5, "", 10, "!"}).error.starts_with("invalid_path"));
+  std::string through_link;
+  append_base64(through_link, std::string_view("0\0inside\0000\0", 11));
+  for (const wire::FileEntry& entry :
+       workspace.ask(wire::ListFiles{".", 5, "", 10, through_link}).page.entries)
+    CHECK_FALSE(entry.path.starts_with("inside/"));
+}
+
+TEST_CASE("a listing of a tree deeper than any path, and of many names, goes in slices") {
+  Workspace workspace;
+  os::UniqueFd at(::open(workspace.directory.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (int level = 0; level < 10'000; ++level) {
+    REQUIRE(::mkdirat(at.get(), "d", 0700) == 0);
+    at.reset(::openat(at.get(), "d", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  const ResourceLimit limit(RLIMIT_NOFILE, 64);
+  // As deep as a path can name it.
+  CHECK(workspace.list({".", UINT32_MAX}).size() == wire::max_path_bytes / 2);
+  workspace.files.accept({77, wire::RemoveFile{"d", true}}, false);
+  int slices = 0;
+  for (; workspace.streams.is_open(77); ++slices) workspace.streams.advance();
+  CHECK(slices > 10);
+  CHECK(workspace.names() == 0);
+}
+
+TEST_CASE("directories are made, files moved, modes set and trees removed") {
+  Workspace workspace;
+  CHECK(workspace.ask(wire::MakeDirectory{"a/b/c"}).error == "");
+  CHECK(fs::is_directory(workspace.at("a/b/c")));
+  CHECK(workspace.ask(wire::MakeDirectory{"a/b"}).error ==
+        "exists: cannot make the directory a/b: File exists");
+  CHECK(workspace.write("f", "x") == "");
+  CHECK(workspace.ask(wire::MakeDirectory{"f/g"}).error.starts_with("not_directory: "));
+  CHECK(workspace.ask(wire::MoveFile{"f", "new/place"}).error == "");
+  CHECK(content_of(workspace.at("new/place")) == "x");
+  CHECK(workspace.write("g", "y") == "");
+  CHECK(workspace.ask(wire::MoveFile{"g", "new/place"}).error ==
+        "exists: cannot move g: new/place: File exists");
+  CHECK(workspace.ask(wire::MoveFile{"absent", "made/z"}).error.starts_with("not_found: "));
+  CHECK_FALSE(fs::exists(workspace.at("made")));
+  CHECK(workspace.ask(wire::MoveFile{"a", "a/b/z"}).error.starts_with("invalid_path: "));
+  CHECK(workspace.ask(wire::SetMode{"g", 0604}).error == "");
+  CHECK(mode_of(workspace.at("g")) == 0604);
+  CHECK(workspace.ask(wire::SetMode{"absent", 0604}).error.starts_with("not_found: "));
+  CHECK(workspace.ask(wire::RemoveFile{"a"}).error.starts_with("not_empty: "));
+  CHECK(workspace.ask(wire::RemoveFile{"a", true}).error == "");
+  CHECK_FALSE(fs::exists(workspace.at("a")));
+  CHECK(workspace.ask(wire::RemoveFile{"g"}).error == "");
+  CHECK(workspace.ask(wire::RemoveFile{"g"}).error.starts_with("not_found: "));
+  CHECK(workspace.ask(wire::RemoveFile{".", true}).error.starts_with("invalid_path: "));
+  CHECK(fs::exists(workspace.at("new/place")));
+}
+
+TEST_CASE("a change through a link changes nothing behind it") {
+  Hostile workspace;
+  for (const wire::FileCall& call : std::vector<wire::FileCall>{
+           wire::MakeDirectory{"a/out/new"}, wire::MoveFile{"file", "a/out/new"},
+           wire::MoveFile{"a/out/kept", "new"}, wire::SetMode{"a/file", 0},
+           wire::SetMode{"a/out/kept", 0}, wire::RemoveFile{"a/out/kept"},
+           wire::MakeDirectory{"loop/x"}})
+    CHECK(workspace.ask(call).error.starts_with("invalid_path: "));
+  CHECK(content_of(workspace.outside.path() / "kept") == "precious");
+  // A link itself can be moved and removed.
+  CHECK(workspace.ask(wire::MoveFile{"a/out", "moved"}).error == "");
+  CHECK(workspace.ask(wire::RemoveFile{"moved", true}).error == "");
+  CHECK(workspace.ask(wire::RemoveFile{"a", true}).error == "");
+  CHECK(workspace.ask(wire::RemoveFile{"socket"}).error == "");
+  CHECK(workspace.ask(wire::RemoveFile{"fifo"}).error == "");
+  CHECK(std::distance(fs::directory_iterator(workspace.outside.path()), {}) == 1);
 }

@@ -20,6 +20,8 @@ inline constexpr std::size_t max_data_backlog_bytes = std::size_t{128} << 10;
 inline constexpr std::size_t max_open_streams = 256;
 // Slices of each data stream between two looks at everything else.
 inline constexpr int stream_rounds = 4;
+// Of a listing or a removal, in a slice.
+inline constexpr std::size_t entries_per_slice = 100;
 
 // From the deadline, at which the script gets its exception, to SIGKILL.
 inline constexpr std::chrono::milliseconds timeout_grace{200};

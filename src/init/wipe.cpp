@@ -19,16 +19,15 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace hearth::init {
 namespace {
 
-using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
-
-Directory open_directory(int parent, const char* name) {
+TreeWiper::Directory open_directory(int parent, const char* name) {
   // O_NOFOLLOW: a link in place of a directory is an error, not a way out.
   const int fd = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  Directory directory(fd < 0 ? nullptr : ::fdopendir(fd), ::closedir);
+  TreeWiper::Directory directory(fd < 0 ? nullptr : ::fdopendir(fd), ::closedir);
   if (!directory && fd >= 0) ::close(fd);
   return directory;
 }
@@ -36,72 +35,6 @@ Directory open_directory(int parent, const char* name) {
 bool is_dot(const char* name) {
   return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
 }
-
-// Empties one tree below `root` without recursion: a directory found inside another is first moved
-// up to `root`, and is emptied when the root is listed again.
-class Wiper {
- public:
-  explicit Wiper(DIR* root) : root_(root), root_fd_(::dirfd(root)) {}
-
-  std::vector<std::string> run() {
-    do {
-      moved_ = false;
-      failures_.clear();
-      ::rewinddir(root_);
-      while (const dirent* entry = ::readdir(root_))
-        if (!is_dot(entry->d_name)) remove_from_root(entry->d_name);
-    } while (moved_);
-    return failures_;
-  }
-
- private:
-  void remove_from_root(const char* name) {
-    if (::unlinkat(root_fd_, name, 0) == 0) return;
-    if (errno != EISDIR) return fail(name);
-    // Its owner, which is the user of this process, may have removed every permission.
-    ::fchmodat(root_fd_, name, 0700, 0);
-    if (::unlinkat(root_fd_, name, AT_REMOVEDIR) == 0) return;
-    const Directory directory = open_directory(root_fd_, name);
-    if (!directory) return fail(name);
-    empty(directory.get());
-    if (::unlinkat(root_fd_, name, AT_REMOVEDIR) != 0) fail(name);
-  }
-
-  void empty(DIR* directory) {
-    const int fd = ::dirfd(directory);
-    while (const dirent* entry = ::readdir(directory)) {
-      if (is_dot(entry->d_name) || ::unlinkat(fd, entry->d_name, 0) == 0) continue;
-      if (errno != EISDIR) {
-        fail(entry->d_name);
-        continue;
-      }
-      ::fchmodat(fd, entry->d_name, 0700, 0);
-      if (::unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0) continue;
-      move_up(fd, entry->d_name);
-    }
-  }
-
-  void move_up(int fd, const char* name) {
-    while (true) {
-      const std::string free_name = ".hearth-wipe-" + std::to_string(next_name_++);
-      if (::renameat2(fd, name, root_fd_, free_name.c_str(), RENAME_NOREPLACE) == 0) {
-        moved_ = true;
-        return;
-      }
-      if (errno != EEXIST) return fail(name);
-    }
-  }
-
-  void fail(const char* name) {
-    if (failures_.size() < 16) failures_.push_back(std::string(name) + ": " + std::strerror(errno));
-  }
-
-  DIR* root_;
-  int root_fd_;
-  bool moved_ = false;
-  std::uint64_t next_name_ = 0;
-  std::vector<std::string> failures_;
-};
 
 // What can be written onto the directory itself: attributes, access lists, times.
 void forget_attributes(int fd, mode_t mode, std::vector<std::string>& failures) {
@@ -127,16 +60,70 @@ void remove_listed(const char* list, Remove remove) {
 
 }  // namespace
 
+TreeWiper::TreeWiper(int parent, const char* name) : root_(open_directory(parent, name)) {
+  if (!root_) fail(name);
+}
+
+bool TreeWiper::advance(std::size_t entries) {
+  if (!root_) return true;
+  for (; entries > 0; --entries) {
+    DIR* const directory = inner_ ? inner_.get() : root_.get();
+    if (const dirent* entry = ::readdir(directory)) {
+      if (!is_dot(entry->d_name)) remove(entry->d_name);
+    } else if (inner_) {
+      inner_.reset();
+      if (::unlinkat(::dirfd(root_.get()), inner_name_.c_str(), AT_REMOVEDIR) != 0)
+        fail(inner_name_.c_str());
+    } else if (!std::exchange(moved_, false)) {
+      return true;
+    } else {
+      failures_.clear();
+      ::rewinddir(root_.get());
+    }
+  }
+  return false;
+}
+
+void TreeWiper::remove(const char* name) {
+  const int fd = ::dirfd(inner_ ? inner_.get() : root_.get());
+  if (::unlinkat(fd, name, 0) == 0) return;
+  if (errno != EISDIR) return fail(name);
+  // Its owner, which is the user of this process, may have removed every permission.
+  ::fchmodat(fd, name, 0700, 0);
+  if (::unlinkat(fd, name, AT_REMOVEDIR) == 0) return;
+  if (errno != ENOTEMPTY) return fail(name);  // a mount, for example
+  if (inner_) return move_up(fd, name);
+  inner_ = open_directory(fd, name);
+  inner_name_ = name;
+  if (!inner_) fail(name);
+}
+
+void TreeWiper::move_up(int fd, const char* name) {
+  while (true) {
+    const std::string free_name = ".hearth-wipe-" + std::to_string(next_name_++);
+    if (::renameat2(fd, name, ::dirfd(root_.get()), free_name.c_str(), RENAME_NOREPLACE) == 0) {
+      moved_ = true;
+      return;
+    }
+    if (errno != EEXIST) return fail(name);
+  }
+}
+
+void TreeWiper::fail(const char* name) {
+  if (failures_.size() < 16) failures_.push_back(std::string(name) + ": " + std::strerror(errno));
+}
+
 std::vector<std::string> wipe_directory(const std::string& path, mode_t mode) {
   // Fails on a directory of another user. A script could not have changed its mode either.
   ::chmod(path.c_str(), mode);
-  const Directory root = open_directory(AT_FDCWD, path.c_str());
-  if (!root) {
+  TreeWiper tree(AT_FDCWD, path.c_str());
+  if (tree.fd() < 0) {
     if (errno == ENOENT) return {};
     return {path + ": " + std::strerror(errno)};
   }
-  std::vector<std::string> failures = Wiper(root.get()).run();
-  forget_attributes(::dirfd(root.get()), mode, failures);
+  tree.advance(static_cast<std::size_t>(-1));
+  std::vector<std::string> failures = tree.failures();
+  forget_attributes(tree.fd(), mode, failures);
   for (std::string& failure : failures) failure = path + '/' + failure;
   return failures;
 }

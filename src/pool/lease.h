@@ -1,6 +1,7 @@
 // pool/lease.h: the right to use one sandbox, from checkout to the end of this object.
 #pragma once
 
+#include "channel/sandbox_files.h"
 #include "pool/binding.h"
 #include "pool/managed_sandbox.h"
 #include "pool/memory_budget.h"
@@ -27,6 +28,8 @@ class Lease {
 
   const std::string& sandbox_id() const { return managed_->sandbox->id(); }
   backend::Sandbox& sandbox() { return *managed_->sandbox; }
+  // Its files, also while a turn runs. No longer than the lease.
+  SandboxFiles files() { return SandboxFiles(sandbox().channel()); }
   const Binding& binding() const { return *binding_; }
   CheckoutKind kind() const { return kind_; }
   // The number of leases of this sandbox, including this one.

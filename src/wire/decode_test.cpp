@@ -37,18 +37,31 @@ RunRequest a_run() {
 }
 
 std::vector<FileCall> calls_of_every_type() {
-  return {ReadFile{"a/ä \"b\"\n", 3, 18446744073709551615ULL}, ReadFile{"/tmp/\xff"},
-          WriteFile{"."}, WriteFile{"\xc3", 0777}};
+  return {ReadFile{"a/ä \"b\"\n", 3, 18446744073709551615ULL},
+          ReadFile{"/tmp/\xff"},
+          WriteFile{"."},
+          WriteFile{"\xc3", 0777},
+          StatFile{"a"},
+          ListFiles{"a", 4294967295, "*.\xff", 1, "Zg=="},
+          ListFiles{"."},
+          MakeDirectory{"a"},
+          MoveFile{"a", "\xff"},
+          SetMode{"a", 0},
+          RemoveFile{"a", true},
+          RemoveFile{"a"}};
 }
 
 std::vector<FileAnswerBody> answers_of_every_type() {
-  return {FileEntry{"a/\xff", FileKind::file, 18446744073709551615ULL, 04755, -1},
-          FileEntry{"d", FileKind::directory, 0, 0700, 1},
-          FileEntry{"l", FileKind::symlink, 3, 0777, 1, "\xfe\xff"},
-          FileEntry{"l", FileKind::symlink, 0, 0777, 1, ""},
-          FileEntry{"p", FileKind::other, 0, 0600, 1},
-          FileDone{},
-          FileFailed{FileProblem::no_space, "cannot write \"a\""}};
+  return {
+      FileEntry{"a/\xff", FileKind::file, 18446744073709551615ULL, 04755, -1},
+      FileEntry{"d", FileKind::directory, 0, 0700, 1},
+      FileEntry{"l", FileKind::symlink, 3, 0777, 1, "\xfe\xff"},
+      FileEntry{"l", FileKind::symlink, 0, 0777, 1, ""},
+      FileEntry{"p", FileKind::other, 0, 0600, 1},
+      FileEntries{{FileEntry{"a/\xff"}, FileEntry{"l", FileKind::symlink, 0, 0, 0, "t"}}, "Zg=="},
+      FileEntries{},
+      FileDone{},
+      FileFailed{FileProblem::no_space, "cannot write \"a\""}};
 }
 
 std::vector<EventBody> bodies_of_every_type() {

@@ -31,12 +31,17 @@ std::optional<std::string> take_optional_bytes(MemberReader& members, std::strin
   return bytes;
 }
 
+std::string take_bytes(MemberReader& members, std::string_view key) {
+  std::optional<std::string> bytes = take_optional_bytes(members, key);
+  if (!bytes) throw ProtocolError('"' + std::string(key) + "\" is missing");
+  return *std::move(bytes);
+}
+
 std::string take_path(MemberReader& members, std::string_view key) {
-  std::optional<std::string> path = take_optional_bytes(members, key);
-  if (!path) throw ProtocolError('"' + std::string(key) + "\" is missing");
-  if (const std::string problem = problem_of_file_path(*path); !problem.empty())
+  std::string path = take_bytes(members, key);
+  if (const std::string problem = problem_of_file_path(path); !problem.empty())
     throw ProtocolError('"' + std::string(key) + "\" " + problem);
-  return *std::move(path);
+  return path;
 }
 
 std::uint32_t small(std::string_view key, std::uint64_t value) {
@@ -51,6 +56,27 @@ std::optional<std::uint32_t> take_mode(MemberReader& members) {
   return mode ? std::optional(static_cast<std::uint32_t>(*mode)) : std::nullopt;
 }
 
+ListFiles list_files(MemberReader& members) {
+  ListFiles call;
+  call.path = take_path(members, "path");
+  call.depth = small("depth", members.count("depth"));
+  if (call.depth == 0) throw ProtocolError("\"depth\" must be at least 1");
+  call.glob = take_bytes(members, "glob");
+  if (call.glob.size() > max_path_bytes) throw ProtocolError("\"glob\" is too long");
+  call.limit = small("limit", members.count("limit"));
+  if (call.limit == 0 || call.limit > max_listed_entries)
+    throw ProtocolError("\"limit\" must be 1 to " + std::to_string(max_listed_entries));
+  call.cursor = members.string("cursor");
+  return call;
+}
+
+SetMode set_mode(MemberReader& members) {
+  std::string path = take_path(members, "path");
+  const std::optional<std::uint32_t> mode = take_mode(members);
+  if (!mode) throw ProtocolError("\"mode\" is missing");
+  return {std::move(path), *mode};
+}
+
 struct CallWriter {
   std::string& out;
 
@@ -62,6 +88,27 @@ struct CallWriter {
   void operator()(const WriteFile& call) const {
     append_bytes(out, "path", call.path);
     if (call.mode) append_number(out, "mode", *call.mode);
+  }
+  void operator()(const StatFile& call) const { append_bytes(out, "path", call.path); }
+  void operator()(const ListFiles& call) const {
+    append_bytes(out, "path", call.path);
+    append_number(out, "depth", call.depth);
+    append_bytes(out, "glob", call.glob);
+    append_number(out, "limit", call.limit);
+    append_member(out, "cursor", call.cursor);
+  }
+  void operator()(const MakeDirectory& call) const { append_bytes(out, "path", call.path); }
+  void operator()(const MoveFile& call) const {
+    append_bytes(out, "from", call.from);
+    append_bytes(out, "to", call.to);
+  }
+  void operator()(const SetMode& call) const {
+    append_bytes(out, "path", call.path);
+    append_number(out, "mode", call.mode);
+  }
+  void operator()(const RemoveFile& call) const {
+    append_bytes(out, "path", call.path);
+    append_member(out, "recursive", call.recursive);
   }
 };
 
@@ -106,12 +153,33 @@ struct AnswerWriter {
     append_key(out, "entry");
     append_entry(out, entry);
   }
+  void operator()(const FileEntries& answer) const {
+    append_key(out, "entries");
+    out += '[';
+    for (const FileEntry& entry : answer.entries) {
+      if (&entry != &answer.entries.front()) out += ',';
+      append_entry(out, entry);
+    }
+    out += ']';
+    append_member(out, "cursor", answer.cursor);
+  }
   void operator()(const FileDone& /*answer*/) const {}
   void operator()(const FileFailed& answer) const {
     append_member(out, "error", enum_name(answer.problem));
     append_member(out, "message", answer.message);
   }
 };
+
+FileEntries decode_entries(MemberReader& members) {
+  FileEntries page;
+  const std::string list = members.json("entries", JsonKind::array);
+  for (const JsonMember& element : parse_array(list, max_listed_entries)) {
+    if (element.kind != JsonKind::object) throw ProtocolError("an entry is not an object");
+    page.entries.push_back(decode_entry(element.text));
+  }
+  page.cursor = members.string("cursor");
+  return page;
+}
 
 FileFailed decode_failed(MemberReader& members) {
   const std::string name = members.string("error");
@@ -144,12 +212,25 @@ std::optional<FileRequest> decode_file_request(std::string_view type, MemberRead
   if (type == "write_file")
     return FileRequest{take_stream(members),
                        WriteFile{take_path(members, "path"), take_mode(members)}};
+  if (type == "stat_file")
+    return FileRequest{take_stream(members), StatFile{take_path(members, "path")}};
+  if (type == "list_files") return FileRequest{take_stream(members), list_files(members)};
+  if (type == "make_directory")
+    return FileRequest{take_stream(members), MakeDirectory{take_path(members, "path")}};
+  if (type == "move_file")
+    return FileRequest{take_stream(members),
+                       MoveFile{take_path(members, "from"), take_path(members, "to")}};
+  if (type == "set_mode") return FileRequest{take_stream(members), set_mode(members)};
+  if (type == "remove_file")
+    return FileRequest{take_stream(members),
+                       RemoveFile{take_path(members, "path"), members.boolean("recursive")}};
   return std::nullopt;
 }
 
 std::optional<FileAnswer> decode_file_answer(std::string_view type, MemberReader& members) {
   if (type == "file_entry")
     return FileAnswer{take_stream(members), decode_entry(members.json("entry", JsonKind::object))};
+  if (type == "file_entries") return FileAnswer{take_stream(members), decode_entries(members)};
   if (type == "file_done") return FileAnswer{take_stream(members), FileDone{}};
   if (type == "file_failed") return FileAnswer{take_stream(members), decode_failed(members)};
   return std::nullopt;
@@ -160,10 +241,17 @@ namespace {
 struct CallName {
   std::string_view operator()(const ReadFile& /*call*/) const { return "read_file"; }
   std::string_view operator()(const WriteFile& /*call*/) const { return "write_file"; }
+  std::string_view operator()(const StatFile& /*call*/) const { return "stat_file"; }
+  std::string_view operator()(const ListFiles& /*call*/) const { return "list_files"; }
+  std::string_view operator()(const MakeDirectory& /*call*/) const { return "make_directory"; }
+  std::string_view operator()(const MoveFile& /*call*/) const { return "move_file"; }
+  std::string_view operator()(const SetMode& /*call*/) const { return "set_mode"; }
+  std::string_view operator()(const RemoveFile& /*call*/) const { return "remove_file"; }
 };
 
 struct AnswerName {
   std::string_view operator()(const FileEntry& /*answer*/) const { return "file_entry"; }
+  std::string_view operator()(const FileEntries& /*answer*/) const { return "file_entries"; }
   std::string_view operator()(const FileDone& /*answer*/) const { return "file_done"; }
   std::string_view operator()(const FileFailed& /*answer*/) const { return "file_failed"; }
 };

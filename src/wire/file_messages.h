@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace hearth::wire {
 
@@ -33,7 +34,49 @@ struct WriteFile {
   bool operator==(const WriteFile&) const = default;
 };
 
-using FileCall = std::variant<ReadFile, WriteFile>;
+// Answered by the FileEntry of what is there, a link included.
+struct StatFile {
+  std::string path;
+  bool operator==(const StatFile&) const = default;
+};
+
+inline constexpr std::uint32_t max_listed_entries = 1000;
+
+// Answered by one page, FileEntries.
+struct ListFiles {
+  std::string path;
+  std::uint32_t depth = 1;                   // 1: what is in the directory itself
+  std::string glob = {};                     // empty: everything
+  std::uint32_t limit = max_listed_entries;  // of the page
+  std::string cursor = {};                   // of the page before; empty: from the beginning
+  bool operator==(const ListFiles&) const = default;
+};
+
+struct MakeDirectory {
+  std::string path;
+  bool operator==(const MakeDirectory&) const = default;
+};
+
+struct MoveFile {
+  std::string from;
+  std::string to;
+  bool operator==(const MoveFile&) const = default;
+};
+
+struct SetMode {
+  std::string path;
+  std::uint32_t mode = 0644;
+  bool operator==(const SetMode&) const = default;
+};
+
+struct RemoveFile {
+  std::string path;
+  bool recursive = false;
+  bool operator==(const RemoveFile&) const = default;
+};
+
+using FileCall = std::variant<ReadFile, WriteFile, StatFile, ListFiles, MakeDirectory, MoveFile,
+                              SetMode, RemoveFile>;
 
 struct FileRequest {
   StreamId stream = 0;
@@ -54,13 +97,19 @@ constexpr auto names_of(FileKind /*type*/) {
 }
 
 struct FileEntry {
-  std::string path;  // as in the request
+  std::string path;  // as in the request; of a listing, from the listed directory on
   FileKind kind = FileKind::file;
   std::uint64_t size_bytes = 0;
   std::uint32_t mode = 0;        // permissions
   std::int64_t modified_ns = 0;  // since 1970
   std::string target = {};       // of a symlink
   bool operator==(const FileEntry&) const = default;
+};
+
+struct FileEntries {
+  std::vector<FileEntry> entries = {};
+  std::string cursor = {};  // of the next page; empty: this is the last
+  bool operator==(const FileEntries&) const = default;
 };
 
 struct FileDone {
@@ -102,7 +151,7 @@ struct FileFailed {
   bool operator==(const FileFailed&) const = default;
 };
 
-using FileAnswerBody = std::variant<FileEntry, FileDone, FileFailed>;
+using FileAnswerBody = std::variant<FileEntry, FileEntries, FileDone, FileFailed>;
 
 struct FileAnswer {
   StreamId stream = 0;

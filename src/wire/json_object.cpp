@@ -193,11 +193,15 @@ std::vector<JsonMember> parse_object(std::string_view text, std::size_t max_memb
   return std::move(found.members);
 }
 
-std::vector<std::string> parse_string_array(std::string_view text) {
-  MemberCollector found = parse(text, 1, any_number);
+std::vector<JsonMember> parse_array(std::string_view text, std::size_t max_elements) {
+  MemberCollector found = parse(text, 1, max_elements);
   if (found.top_kind != JsonKind::array) throw ProtocolError("not a JSON array");
+  return std::move(found.members);
+}
+
+std::vector<std::string> parse_string_array(std::string_view text) {
   std::vector<std::string> strings;
-  for (JsonMember& member : found.members) {
+  for (JsonMember& member : parse_array(text, any_number)) {
     if (member.kind != JsonKind::string) throw ProtocolError("an element is not a string");
     strings.push_back(std::move(member.text));
   }

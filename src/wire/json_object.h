@@ -30,6 +30,9 @@ inline constexpr std::size_t any_number = static_cast<std::size_t>(-1);
 std::vector<JsonMember> parse_object(std::string_view text,
                                      std::size_t max_members = usual_members);
 
+// The elements of an array, without keys. Throws ProtocolError as above, but for keys.
+std::vector<JsonMember> parse_array(std::string_view text, std::size_t max_elements);
+
 // The elements of an array of strings; ProtocolError for anything else.
 std::vector<std::string> parse_string_array(std::string_view text);
 
