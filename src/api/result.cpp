@@ -60,6 +60,10 @@ void append_sandbox(ObjectWriter& object, const ExecutionResult& result,
                json_array(result.degraded, [](std::string& out, const std::string& limit) {
                  append_json_string(out, limit);
                }));
+  if (!result.python.version.empty()) {
+    sandbox.text("python", result.python.version);
+    sandbox.text("python_path", result.python.path);
+  }
   sandbox.close();
   object.json("sandbox", json);
 }

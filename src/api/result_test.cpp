@@ -41,6 +41,7 @@ ExecutionResult full_result() {
   result.displays = {{{R"({"text/plain":"<Figure>"})"}, false}, {{R"({"text/plain":"1"})"}, true}};
   result.logs = {{"info", "message"}};
   result.degraded = {"memory", "cpu"};
+  result.python = {"3.11.2", "/usr/bin/python3.11"};
   result.detail = "why";
   return result;
 }
@@ -75,7 +76,8 @@ TEST_CASE("a result says everything that there is to say") {
         std::string::npos);
   CHECK(json.find(R"("usage":{"wall_seconds":0.002,"queued_seconds":0.25,"cpu_seconds":0.0015,)"
                   R"("peak_memory_bytes":17268736,"output_bytes":2})") != std::string::npos);
-  CHECK(json.find(R"("sandbox":{"id":"sb_1","checkout":"warm","degraded":["memory","cpu"]})") !=
+  CHECK(json.find(R"("sandbox":{"id":"sb_1","checkout":"warm","degraded":["memory","cpu"],)"
+                  R"("python":"3.11.2","python_path":"/usr/bin/python3.11"})") !=
         std::string::npos);
   CHECK(object.at("exit_code") == 2);
   CHECK(object.at("state_lost") == true);

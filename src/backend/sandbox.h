@@ -20,6 +20,13 @@ struct SandboxUsage {
   double cpu_seconds = 0;
 };
 
+// Where it is, and empty what is not known.
+struct Interpreter {
+  std::string version{};
+  std::string path{};
+  bool operator==(const Interpreter&) const = default;
+};
+
 class Sandbox {
  public:
   // Kills and removes what is left of it.
@@ -40,6 +47,9 @@ class Sandbox {
   // The limits that this machine cannot keep for the sandbox as a whole, of `memory`, `pids` and
   // `cpu`: each process may have an approximation of its own.
   virtual std::vector<std::string> degraded() const { return {}; }
+
+  // The Python of its scripts.
+  virtual Interpreter python() const { return {}; }
 
   // Sets the kernel's limits of memory, CPU and processes; the other limits are not the kernel's.
   // Throws Error if this sandbox cannot be limited.

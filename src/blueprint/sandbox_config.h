@@ -57,6 +57,8 @@ struct Mount {
 struct SandboxConfig {
   std::string name{};
   std::string python_version = "3.11";
+  // The interpreter, on this machine. No key of a file: only a caller can mean a certain one.
+  std::string python_path{};
   std::vector<std::string> dependencies{};  // PEP 508 requirements
   std::vector<std::string> preload{};       // modules that are imported once, before any script
   std::vector<FileResource> resources{};

@@ -23,6 +23,7 @@ Environment environment_at(const fs::path& place, const BuildPlan& plan, const P
           .packages = plan.packages.empty() ? fs::path() : place / "packages",
           .tools = place / "tools",
           .python = python.executable,
+          .python_version = python.version,
           .preload = plan.preload};
 }
 
@@ -61,20 +62,21 @@ BuildOptions with_trusted_wheels(BuildOptions options) {
   return options;
 }
 
-// The interpreter that was used, if it is found again and still is what it was; else what there is
-// now. A manifest's word alone is never executed.
-Python current_python(const std::optional<Manifest>& manifest, const BuildPlan& plan,
-                      const BuildOptions& options) {
-  if (manifest && is_python_of(options.python_directories, manifest->python.executable)) {
-    const auto python = ask_python(manifest->python.executable);
-    if (python && python->abi == manifest->python.abi &&
-        is_version(python->version, plan.python_version))
-      return *python;
-  }
-  return find_python(plan.python_version, options.python_directories);
+Python current_python(const BuildPlan& plan) {
+  if (auto python = ask_meant_python(plan.python)) return *std::move(python);
+  throw PythonNotFound(plan.python);
 }
 
 }  // namespace
+
+BuildPlan with_python(BuildPlan plan, const BuildOptions& options) {
+  if (plan.python.empty())
+    plan.python = find_python(plan.python_version, options.python_directories).executable;
+  else if (auto reason = os::distrust_of_python(plan.python))
+    throw os::UntrustedPath(*reason);
+  plan.checksum = environment_checksum(plan.checksum, plan.python);
+  return plan;
+}
 
 fs::path prepare_environments(const BuildOptions& options) {
   const fs::path environments = environments_of(options);
@@ -93,8 +95,8 @@ fs::path prepare_locks(const BuildOptions& options) {
 std::optional<Environment> find_environment(const BuildPlan& plan, const BuildOptions& options) {
   const fs::path place = environments_of(options) / plan.checksum;
   const auto manifest = manifest_at(place, plan);
-  if (!manifest || identity_of(manifest->python.executable) != manifest->python_file ||
-      !is_python_of(options.python_directories, manifest->python.executable))
+  if (!manifest || manifest->python.executable != plan.python ||
+      identity_of(plan.python) != manifest->python_file)
     return std::nullopt;
   return environment_at(place, plan, manifest->python);
 }
@@ -110,7 +112,7 @@ Environment build_environment(const BuildPlan& plan, const BuildOptions& options
   if (auto found = find_environment(plan, options)) return std::move(*found);
 
   const auto manifest = manifest_at(place, plan);
-  const Python python = current_python(manifest, plan, options);
+  const Python python = current_python(plan);
   if (manifest && manifest->python.abi == python.abi) {
     // Packages fit: only the interpreter's file is another, or it is found by a version manager.
     if (*manifest != manifest_of(plan, python)) write_manifest(place, plan, python);

@@ -40,8 +40,14 @@ std::filesystem::path prepare_environments(const BuildOptions& options);
 // The directory of their locks, which no other user can open. OsError.
 std::filesystem::path prepare_locks(const BuildOptions& options);
 
-// A whole environment whose interpreter is unchanged and still in one of the directories; runs
-// nothing. Nothing when there is none, or when more than a look is needed.
+// The plan with the interpreter that it means, and with the checksum of its environment. Runs
+// programs to find one of a version. PythonNotFound, UntrustedPath.
+BuildPlan with_python(BuildPlan plan, const BuildOptions& options);
+
+// These two are given a plan with its interpreter.
+
+// A whole environment whose interpreter is unchanged; runs nothing. Nothing when there is none, or
+// when more than a look is needed.
 std::optional<Environment> find_environment(const BuildPlan& plan, const BuildOptions& options);
 
 // PythonNotFound, BuildError, BuildStopped; OsError with the path when the state directory cannot

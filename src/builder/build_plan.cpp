@@ -8,6 +8,7 @@ BuildPlan plan_of(const registry::ToolRegistry& registry, std::string blueprint_
   const blueprint::SandboxConfig& config = registry.blueprint(blueprint_name);
   BuildPlan plan{.checksum = registry.blueprint_checksum(blueprint_name),
                  .python_version = config.python_version,
+                 .python = config.python_path,
                  .packages = registry.packages_of(blueprint_name),
                  .preload = config.preload};
   for (const registry::Tool* tool : registry.tools_of(blueprint_name))
@@ -23,6 +24,13 @@ std::string environment_checksum(const registry::ToolRegistry& registry,
   registry::Digest digest;
   digest.add(checksum);
   add_sources(digest, options);
+  return digest.finish();
+}
+
+std::string environment_checksum(const std::string& checksum, const std::filesystem::path& python) {
+  registry::Digest digest;
+  digest.add(checksum);
+  digest.add(python.string());
   return digest.finish();
 }
 

@@ -4,6 +4,7 @@
 #include "builder/pip_command.h"
 #include "registry/tool_registry.h"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct BuildPlan {
   std::string blueprint{};
   std::string checksum{};
   std::string python_version{};
+  std::filesystem::path python{};  // empty: one of that version is looked for
   std::vector<std::string> packages{};
   std::vector<ToolFile> tools{};
   std::vector<std::string> preload{};
@@ -26,7 +28,9 @@ struct BuildPlan {
 // Throws UnknownBlueprint.
 BuildPlan plan_of(const registry::ToolRegistry& registry, std::string blueprint_name);
 
-// The checksum of an environment on this machine: with packages, also of where they come from.
+// The same for its interpreter on this machine.
+std::string environment_checksum(const std::string& checksum, const std::filesystem::path& python);
+// With packages, the checksum is also of where they come from.
 std::string environment_checksum(const registry::ToolRegistry& registry,
                                  const std::string& blueprint_name, const PipOptions& options);
 

@@ -31,7 +31,9 @@ struct Fixture {
   std::filesystem::path wheels() const { return root.path() / "wheels"; }
   std::filesystem::path environments() const { return options.build.state_dir / "environments"; }
   std::filesystem::path place(const std::string& name = "box") const {
-    return environments() / environment_checksum(registry, name, options.build.pip);
+    BuildPlan plan = plan_of(registry, name);
+    plan.checksum = environment_checksum(registry, name, options.build.pip);
+    return environments() / with_python(plan, options.build).checksum;
   }
 
   void add_sandbox(std::vector<std::string> packages, const std::string& name = "box") {

@@ -15,7 +15,8 @@ struct Environment {
   std::string checksum{};
   std::filesystem::path packages{};  // for sys.path; empty when nothing had to be installed
   std::filesystem::path tools{};     // holds <tool>.py
-  std::filesystem::path python{};    // canonical
+  std::filesystem::path python{};    // as Python::executable
+  std::string python_version{};
   std::vector<std::string> preload{};
   bool operator==(const Environment&) const = default;
 };

@@ -1,8 +1,11 @@
 #include "builder/find_python.h"
 
+#include "backend/layout.h"
 #include "os/program_environment.h"
 #include "os/run_program.h"
 #include "os/trusted_path.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -137,8 +140,17 @@ std::vector<fs::path> usual_python_directories() {
   return directories;
 }
 
-std::optional<Python> ask_python(const fs::path& program) {
-  if (os::distrust_of_python(program)) return std::nullopt;
+namespace {
+
+bool is_in_virtual_environment(const fs::path& executable) {
+  const fs::path beside = executable.parent_path();
+  std::error_code failed;
+  return fs::exists(beside / "pyvenv.cfg", failed) ||
+         fs::exists(beside.parent_path() / "pyvenv.cfg", failed);
+}
+
+// What it says of itself. The executable is as the program names it.
+std::optional<Python> answer_of(const fs::path& program) {
   os::ProgramResult result;
   try {
     result = os::run_program({.program = program,
@@ -157,29 +169,81 @@ std::optional<Python> ask_python(const fs::path& program) {
   std::getline(answer, executable);
   std::getline(answer, python.version);
   std::getline(answer, python.abi);
-  std::error_code failed;
-  python.executable = fs::canonical(executable, failed);
-  if (failed || python.version.empty() || os::distrust_of_python(python.executable))
-    return std::nullopt;
+  python.executable = executable;
+  if (python.version.empty() || !python.executable.is_absolute()) return std::nullopt;
   return python;
 }
 
-bool is_python_of(const std::vector<fs::path>& directories, const fs::path& executable) {
-  if (os::distrust_of_python(executable)) return false;
-  const auto leads_to_it = [&](const fs::path& program) {
-    std::error_code failed;
-    return fs::canonical(program, failed) == executable && !failed &&
-           !os::distrust_of_python(program);
+// Root does not import what another user could have written.
+std::optional<os::UntrustedPath> distrust_of_packages(const Python& python) try {
+  if (::geteuid() != 0 || !is_in_virtual_environment(python.executable)) return std::nullopt;
+  const fs::path environment = python.executable.parent_path().parent_path();
+  const fs::path packages =
+      environment / "lib" / ("python" + minor_of(python.version)) / "site-packages";
+  std::error_code failed;
+  if (fs::exists(packages, failed)) os::require_trusted_files(packages);
+  return std::nullopt;
+} catch (const os::UntrustedPath& reason) {
+  return reason;
+}
+
+}  // namespace
+
+std::optional<Python> ask_python(const fs::path& program) {
+  if (os::distrust_of_python(program)) return std::nullopt;
+  std::optional<Python> python = answer_of(program);
+  if (!python) return std::nullopt;
+  std::error_code failed;
+  python->executable = fs::canonical(python->executable, failed);
+  if (failed || os::distrust_of_python(python->executable)) return std::nullopt;
+  return python;
+}
+
+std::optional<Python> ask_meant_python(const fs::path& program) {
+  if (auto reason = os::distrust_of_python(program)) throw os::UntrustedPath(*reason);
+  std::optional<Python> python = answer_of(program);
+  if (!python) return std::nullopt;
+  const fs::path named = python->executable;
+  std::error_code failed;
+  python->executable = is_in_virtual_environment(named)
+                           ? fs::canonical(named.parent_path(), failed) / named.filename()
+                           : fs::canonical(named, failed);
+  if (failed) return std::nullopt;
+  if (auto reason = os::distrust_of_python(python->executable)) throw os::UntrustedPath(*reason);
+  if (auto reason = distrust_of_packages(*python)) throw os::UntrustedPath(*reason);
+  return python;
+}
+
+bool is_visible(const fs::path& executable) {
+  for (const char* own : {backend::layout::temporary, backend::layout::workspace})
+    if (executable.string().starts_with(std::string(own) + '/')) return false;
+  return true;
+}
+
+UsualPython find_usual_python() {
+  const auto value = [](const char* name) {
+    const char* found = std::getenv(name);
+    return std::string(found == nullptr ? "" : found);
   };
-  // Most often it has its own name there, and no directory must be read.
-  const fs::path name = executable.filename();
-  for (const fs::path& directory : directories)
-    if (is_python_name(name) && leads_to_it(directory / name)) return true;
-  for (const fs::path& directory : directories) {
-    const std::vector<fs::path> programs = programs_in(directory);
-    if (std::any_of(programs.begin(), programs.end(), leads_to_it)) return true;
-  }
-  return false;
+  std::vector<fs::path> directories;
+  if (const std::string active = value("VIRTUAL_ENV"); active.starts_with('/'))
+    directories.push_back(fs::path(active) / "bin");
+  std::istringstream entries(value("PATH"));
+  for (std::string entry; std::getline(entries, entry, ':');)
+    if (entry.starts_with('/')) directories.emplace_back(entry);
+  directories.emplace_back("/usr/bin");
+  UsualPython usual;
+  for (const fs::path& directory : directories) try {
+      const fs::path program = directory / "python3";
+      if (::access(program.c_str(), X_OK) != 0) continue;
+      usual.python = ask_meant_python(program);
+      if (usual.python && is_visible(usual.python->executable)) break;
+      if (usual.python) usual.passed_over.push_back(program.string() + ' ' + invisible_words);
+      usual.python.reset();
+    } catch (const os::UntrustedPath& reason) {
+      usual.passed_over.push_back((directory / "python3").string() + " (" + reason.what() + ')');
+    }
+  return usual;
 }
 
 bool is_version(std::string_view version, std::string_view wanted) {

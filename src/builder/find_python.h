@@ -15,7 +15,7 @@
 namespace hearth::builder {
 
 struct Python {
-  std::filesystem::path executable;  // canonical
+  std::filesystem::path executable;  // canonical; in a virtual environment its name there
   std::string version;               // 3.11.2, 3.13.0rc1
   std::string abi;                   // what its extension modules end with: .cpython-311-….so
   bool operator==(const Python&) const = default;
@@ -25,6 +25,9 @@ struct PythonNotFound : backend::BuildError {
   // `passed_over`: what was not run, each with the reason.
   PythonNotFound(std::string_view version, std::vector<std::string> found,
                  const std::vector<std::string>& passed_over = {});
+  // A certain one was meant.
+  explicit PythonNotFound(const std::filesystem::path& program)
+      : Error(program.string() + " is no Python 3 that can be run") {}
   std::string wanted;
   std::vector<std::string> existing;  // `3.11.2 (/usr/bin/python3.11)`, sorted
 };
@@ -36,9 +39,22 @@ std::vector<std::filesystem::path> usual_python_directories();
 // Nothing when it is no Python 3, cannot be run, does not answer or is not trusted.
 std::optional<Python> ask_python(const std::filesystem::path& program);
 
-// True if a program in one of `directories` is `executable`, a canonical path. Runs nothing.
-bool is_python_of(const std::vector<std::filesystem::path>& directories,
-                  const std::filesystem::path& executable);
+// The same for a program that was meant: one of a virtual environment stays that, with its
+// packages. As root, no other user may have written those either: UntrustedPath.
+std::optional<Python> ask_meant_python(const std::filesystem::path& program);
+
+// False in directories of which every sandbox has its own.
+bool is_visible(const std::filesystem::path& executable);
+inline constexpr const char* invisible_words =
+    "is not visible in a sandbox, which has a /tmp and a /workspace of its own";
+
+// What a shell would start: the `python3` of the virtual environment that $VIRTUAL_ENV names, else
+// the first in $PATH, else /usr/bin/python3.
+struct UsualPython {
+  std::optional<Python> python{};
+  std::vector<std::string> passed_over{};  // what is not used, each with the reason
+};
+UsualPython find_usual_python();
 
 // `3.11` is any 3.11.x, `3.11.4` only that.
 bool is_version(std::string_view version, std::string_view wanted);

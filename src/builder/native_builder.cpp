@@ -11,8 +11,10 @@ NativeBuilder::NativeBuilder(asio::any_io_executor loop, const registry::ToolReg
       builds_(std::move(loop), options.parallel_builds) {}
 
 Task<Environment> NativeBuilder::ensure_environment(std::string name, OnProgress on_line) {
-  BuildPlan plan = plan_of(registry_, std::move(name));
-  plan.checksum = environment_checksum(registry_, plan.blueprint, options_.pip);
+  auto find = [plan = plan_for(name), this](const std::stop_token&) {
+    return with_python(plan, options_);
+  };
+  const BuildPlan plan = co_await on_thread(looks_, std::move(find));
   // Before the look: what is found must stay.
   if (!in_use_.contains(plan.checksum)) {
     auto use = [&plan, this](const std::stop_token& stop) {
@@ -41,22 +43,36 @@ Task<std::string> NativeBuilder::ensure_sandbox(std::string name, OnProgress on_
   co_return environment.tools.parent_path().string();
 }
 
-std::set<std::string> NativeBuilder::wanted() const {
-  std::set<std::string> checksums;
-  for (const std::string& name : registry_.blueprint_names())
-    checksums.insert(environment_checksum(registry_, name, options_.pip));
-  return checksums;
+BuildPlan NativeBuilder::plan_for(const std::string& name) const {
+  BuildPlan plan = plan_of(registry_, name);
+  plan.checksum = environment_checksum(registry_, name, options_.pip);
+  return plan;
+}
+
+Task<std::set<std::string>> NativeBuilder::wanted() {
+  std::vector<BuildPlan> plans;
+  for (const std::string& name : registry_.blueprint_names()) plans.push_back(plan_for(name));
+  auto look = [plans, this](const std::stop_token&) {
+    std::set<std::string> checksums;
+    for (const BuildPlan& plan : plans) try {
+        checksums.insert(with_python(plan, options_).checksum);
+      } catch (const Error&) {
+        continue;  // without its Python it has no environment
+      }
+    return checksums;
+  };
+  co_return co_await on_thread(looks_, std::move(look));
 }
 
 Task<std::vector<Built>> NativeBuilder::list() {
-  auto look = [this, checksums = wanted()](const std::stop_token&) {
+  auto look = [this, checksums = co_await wanted()](const std::stop_token&) {
     return list_environments(options_, checksums);
   };
   co_return co_await on_thread(looks_, std::move(look));
 }
 
 Task<std::vector<std::string>> NativeBuilder::prune() {
-  auto clear = [this, checksums = wanted()](const std::stop_token&) {
+  auto clear = [this, checksums = co_await wanted()](const std::stop_token&) {
     return prune_environments(options_, checksums);
   };
   co_return co_await on_thread(looks_, std::move(clear));

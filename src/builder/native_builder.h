@@ -40,7 +40,8 @@ class NativeBuilder : public SandboxBuilder {
   const std::filesystem::path& state_dir() const { return options_.state_dir; }
 
  private:
-  std::set<std::string> wanted() const;  // checksums
+  BuildPlan plan_for(const std::string& name) const;
+  Task<std::set<std::string>> wanted();  // checksums
 
   const registry::ToolRegistry& registry_;
   BuildOptions options_;

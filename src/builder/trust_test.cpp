@@ -109,8 +109,7 @@ TEST_CASE("locks are kept where no other user can open them") {
   TrustFixture fixture;
   const fs::path locks = fixture.options.build.state_dir / "locks";
   CHECK(fs::status(locks).permissions() == fs::perms(0700));
-  const std::string checksum =
-      environment_checksum(fixture.registry, "box", fixture.options.build.pip);
+  const std::string checksum = fixture.place().filename();
   CHECK(fs::exists(locks / ("use-" + checksum)));
   // Of an earlier version.
   std::ofstream(fixture.environments() / (".lock-use-" + checksum)) << "";

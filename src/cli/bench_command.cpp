@@ -175,6 +175,7 @@ void add_options(CLI::App& command, BenchOptions& options) {
       ->check(CLI::Range(1, 1'000'000'000));
   add_script_options(command, options.script_gets);
   add_backend_option(command, options.run);
+  add_python_option(command, options.run);
   add_set_option(command, options.run.overrides);
   command.add_flag("--json", options.as_json, "One line for programs; times in microseconds");
   command.add_flag("--allow-degraded", options.run.allow_degraded,

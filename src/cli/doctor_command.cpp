@@ -1,8 +1,10 @@
 #include "cli/doctor_command.h"
 
+#include "base/joined.h"
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
 #include "execution/turn.h"
+#include "runtime/delegated_scope.h"
 #include "runtime/runtime.h"
 #include "settings/load.h"
 
@@ -56,28 +58,33 @@ Task<std::vector<Finding>> examine_backends(const settings::Settings& settings,
   co_return findings;
 }
 
-Task<std::string> try_script(pool::SandboxPool& pool) try {
+struct Trial {
+  std::string problem{};                // why no script ran; empty: one did
+  std::vector<std::string> degraded{};  // limits
+};
+
+Task<Trial> try_script(pool::SandboxPool& pool) try {
   co_await pool.startup();
   pool::Lease lease = co_await pool.checkout("default");
   const execution::ExecutionResult result =
       co_await execution::run_turn(lease, {.script = "x = 1"});
-  if (result.verdict == execution::Verdict::ok) co_return "";
-  co_return "a script ended as " + std::string(execution::name_of(result.verdict));
+  if (result.verdict == execution::Verdict::ok) co_return Trial{.degraded = result.degraded};
+  co_return Trial{"a script ended as " + std::string(execution::name_of(result.verdict))};
 } catch (const std::exception& error) {
-  co_return error.what();
+  co_return Trial{error.what()};
 }
 
-// In a plain sandbox of the default backend.
-Task<std::string> try_sandbox(const settings::StateSettings& state, const settings::Env& env) {
+// In a plain sandbox of the default backend, as `hearth run` makes it.
+Task<Trial> try_sandbox(const settings::StateSettings& state, const settings::Env& env) {
   settings::Settings settings;
   settings.state = state;
-  settings.native.allow_degraded = true;  // what is missing is said already
   settings.blueprints = {runtime::plain_blueprint(settings.pool.backend)};
   settings.blueprints.front().pool_size = 1;
-  const auto runtime = runtime::Runtime::open(co_await asio::this_coro::executor, settings, env);
-  std::string problem = co_await try_script(runtime->pool());
+  const auto runtime = runtime::Runtime::open(co_await asio::this_coro::executor, settings, env,
+                                              {.limits = native::Limits::degraded});
+  Trial trial = co_await try_script(runtime->pool());
   co_await runtime->close();
-  co_return problem;
+  co_return trial;
 }
 
 template <typename T>
@@ -88,32 +95,43 @@ T run_to_end(Task<T> task) {
   return result.get();
 }
 
-Finding sandbox_finding(const settings::StateSettings& state, const settings::Env& env) {
-  const std::string problem = run_to_end(try_sandbox(state, env));
-  if (problem.empty()) return {.what = "a sandbox", .found = "starts and runs a script"};
-  return {.what = "a sandbox",
-          .found = "does not start",
-          .state = State::missing,
-          .consequence = problem,
-          .remedy = "fix what is named above"};
+Finding finding_of(const Trial& trial) {
+  if (!trial.problem.empty())
+    return {.what = "a sandbox",
+            .found = "does not start",
+            .state = State::missing,
+            .consequence = trial.problem,
+            .remedy = "fix what is named above"};
+  return {.what = "a sandbox", .found = "starts and runs a script"};
 }
 
-bool sandboxes_start(const std::vector<Finding>& findings) {
-  for (const Finding& finding : findings)
-    if (finding.state == State::missing) return false;
-  return true;
+std::string summary_of(const Trial& trial) {
+  if (!trial.problem.empty())
+    return "\nSandboxes do not start here. `allow_degraded` lets them start without protections "
+           "whose lack only weakens them.\n";
+  if (trial.degraded.empty()) return "\nSandboxes start here.\n";
+  return "\nSandboxes start here, with degraded limits: " + joined(trial.degraded, ", ") + ".\n";
 }
 
 int examine(const settings::Env& env) {
+  // As `hearth run` does: what it says is then true of that.
+  runtime::enter_delegated_scope(env);
   const settings::Settings settings = configured(env);
   std::vector<Finding> findings = run_to_end(examine_backends(settings, env));
-  findings.push_back(sandbox_finding(settings.state, env));
-  std::cout << render_findings(findings, wants_colours(STDOUT_FILENO, env));
-  const bool good = sandboxes_start(findings);
-  std::cout << (good ? "\nSandboxes will start here.\n"
-                     : "\nSandboxes cannot start on this machine. `allow_degraded` lets them start "
-                       "without protections whose lack only weakens them.\n");
-  return good ? exit_code::ok : exit_code::cannot_sandbox;
+  const Trial trial = run_to_end(try_sandbox(settings.state, env));
+  findings.push_back(finding_of(trial));
+  std::cout << render_findings(findings, wants_colours(STDOUT_FILENO, env)) << summary_of(trial);
+  return trial.problem.empty() ? exit_code::ok : exit_code::cannot_sandbox;
+}
+
+// Further lines stand below the first.
+std::string indented(const std::string& text, std::size_t width) {
+  std::string result;
+  for (const char letter : text) {
+    result += letter;
+    if (letter == '\n') result.append(width, ' ');
+  }
+  return result;
 }
 
 }  // namespace
@@ -127,13 +145,16 @@ std::string render_findings(const std::vector<Finding>& findings, bool with_colo
     const bool good = finding.state == State::good;
     const bool missing = finding.state == State::missing;
     const char* mark = good ? "ok" : missing ? "no" : "--";
+    constexpr std::size_t found_at = 23;
+    constexpr std::size_t remedy_at = 11;
     text += fmt::format("{}{}{}  {:<18} {}\n",
                         colour(good      ? "32"
                                : missing ? "31"
                                          : "33"),
-                        mark, colour("0"), finding.what, finding.found);
+                        mark, colour("0"), finding.what, indented(finding.found, found_at));
     if (good) continue;
-    text += fmt::format("      {}\n      fix: {}\n", finding.consequence, finding.remedy);
+    text += fmt::format("      {}\n      fix: {}\n", finding.consequence,
+                        indented(finding.remedy, remedy_at));
   }
   return text;
 }

@@ -19,6 +19,7 @@ void add_run_options(CLI::App& command, RawRunOptions& raw) {
   command.add_option("-m,--memory", raw.memory, "Memory limit, like 512M or 2G")->type_name("SIZE");
   add_script_options(command, raw.script);
   add_backend_option(command, options);
+  add_python_option(command, options);
   add_set_option(command, options.overrides);
   command.add_flag("-i,--interactive", options.interactive,
                    "Steps that share their variables: the files, then what is typed");

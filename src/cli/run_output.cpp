@@ -125,9 +125,11 @@ std::string summary_of(const execution::ExecutionResult& result) {
   const std::string degraded = result.degraded.empty()
                                    ? std::string()
                                    : fmt::format(" (degraded: {})", joined(result.degraded, ", "));
-  return fmt::format(" in {}, {} of CPU, {:.1f} MB{}", duration(usage.wall_seconds),
+  const std::string python =
+      result.python.version.empty() ? std::string() : ", Python " + result.python.version;
+  return fmt::format(" in {}, {} of CPU, {:.1f} MB{}{}", duration(usage.wall_seconds),
                      duration(usage.cpu_seconds),
-                     static_cast<double>(usage.peak_memory_bytes) / (1 << 20), degraded);
+                     static_cast<double>(usage.peak_memory_bytes) / (1 << 20), python, degraded);
 }
 
 int exit_code_of(const execution::ExecutionResult& result) {

@@ -116,8 +116,12 @@ RunPlan make_run_plan(const RunOptions& options, const settings::Env& env) {
   if (!options.any_blueprint) plan.blueprint = choose_blueprint(loaded.settings, options.blueprint);
   if (auto missing = runtime::missing_host_paths(loaded, plan.blueprint); !missing.empty())
     throw settings::SettingsError(std::move(missing));
-  for (blueprint::SandboxConfig& config : loaded.settings.blueprints)
-    if (config.name == plan.blueprint) apply(options, config);
+  for (blueprint::SandboxConfig& config : loaded.settings.blueprints) {
+    if (config.name != plan.blueprint) continue;
+    apply(options, config);
+    if (!options.python.empty())
+      runtime::set_python(config, options.python, loaded.settings.pool.backend);
+  }
   plan.registry = runtime::register_settings(loaded, runtime::usual_backends());
   std::vector<registry::Tool> tools;
   for (const std::string& file : options.tools) tools.push_back(named_tool(file, plan.blueprint));

@@ -25,6 +25,7 @@ struct RunOptions {
   std::map<std::string, std::string> env{};
   std::vector<blueprint::FileResource> mounts{};
   std::vector<std::string> tools{};  // files
+  std::string python{};              // a version, or a path; empty: the blueprint's
   bool interactive = false;
   JsonAnswers json = JsonAnswers::none;
   bool quiet = false;

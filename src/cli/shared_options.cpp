@@ -109,6 +109,15 @@ void add_backend_option(CLI::App& command, RunOptions& options) {
       ->check(CLI::IsMember(runtime::names_of(runtime::usual_backends())));
 }
 
+void add_python_option(CLI::App& command, RunOptions& options) {
+  command
+      .add_option(
+          "--python", options.python,
+          "The Python of the scripts, instead of the blueprint's: 3.11, 3.11.2, or the path "
+          "of one on this machine, also of a virtual environment")
+      ->type_name("VERSION|PATH");
+}
+
 std::string read_script(const std::string& file) {
   constexpr std::size_t most_bytes = std::size_t{8} << 20;
   const bool is_input = file == "-";

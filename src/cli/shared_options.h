@@ -26,6 +26,9 @@ void add_script_options(CLI::App& command, RawScriptOptions& raw);
 // CLI::ValidationError.
 void apply(const RawScriptOptions& raw, RunOptions& options);
 
+// --python, a version or a path.
+void add_python_option(CLI::App& command, RunOptions& options);
+
 // --set section.key=value. `overrides` must outlive `command`.
 void add_set_option(CLI::App& command, std::vector<settings::CommandLineSetting>& overrides);
 

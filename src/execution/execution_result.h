@@ -1,6 +1,7 @@
 // execution/execution_result.h: what a caller learns of a turn when it is over.
 #pragma once
 
+#include "backend/sandbox.h"
 #include "execution/verdict.h"
 #include "wire/messages.h"
 
@@ -37,6 +38,7 @@ struct ExecutionResult {
   std::vector<wire::Display> displays = {};
   std::vector<wire::Log> logs = {};
   std::vector<std::string> degraded = {};  // limits that were not kept: `memory`, `pids`, `cpu`
+  backend::Interpreter python = {};        // of the sandbox, as far as the backend knows
   std::uint64_t foreign_events = 0;        // of other turns, dropped
   std::string detail = {};                 // for `lost`: what was seen
 };

@@ -3,6 +3,10 @@
 #include "backend/layout.h"
 #include "native/shown_system.h"
 
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
 namespace hearth::native {
 namespace {
 
@@ -31,8 +35,24 @@ void show_ours(LauncherWords& words, const ZygoteContent& content,
     words.add({mount.read_only ? "--ro-mount" : "--mount", mount.source, mount.target});
 }
 
+// Also in processes that a script starts, `python3` and `python` are the interpreter of the script.
+// A virtual environment is known by the directory of its programs; all others by links.
+void name_python(LauncherWords& words, const Machine& machine, const fs::path& python) {
+  std::string path;
+  if (machine.exists(python.parent_path().parent_path() / "pyvenv.cfg")) {
+    path = python.parent_path().string();
+  } else {
+    path = "/hearth/bin";
+    for (const char* name : {"python3", "python"})
+      words.add({"--symlink", python.string(), path + '/' + name});
+  }
+  for (const auto& [name, value] : layout::env)
+    if (std::string_view(name) == "PATH") words.add({"--setenv", name, path + ':' + value});
+}
+
 void set_environment(LauncherWords& words) {
-  for (const auto& [name, value] : layout::env) words.add({"--setenv", name, value});
+  for (const auto& [name, value] : layout::env)
+    if (std::string_view(name) != "PATH") words.add({"--setenv", name, value});
   words.add({"--setenv", "HEARTH_CONTROL_FD", std::to_string(zygote_control_fd)});
   words.add({"--setenv", "HEARTH_SECCOMP_FD", std::to_string(zygote_seccomp_fd)});
   words.add({"--keep-fd", std::to_string(zygote_control_fd)});
@@ -64,6 +84,13 @@ Machine this_machine() {
     if (error) return std::nullopt;
     return target.string();
   };
+  machine.content_of = [](const std::string& path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  };
+  if (const char* home = std::getenv("HOME")) machine.home = home;
   return machine;
 }
 
@@ -75,6 +102,7 @@ LaunchPlan launch_plan(const ZygoteContent& content, const backend::Programs& pr
   show_no_network(words);
   show_python(words, machine, content.python);
   show_ours(words, content, programs);
+  name_python(words, machine, content.python);
   set_environment(words);
   start_python(words, content);
   return {words.take()};

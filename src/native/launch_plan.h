@@ -22,6 +22,7 @@ struct ZygoteContent {
   std::filesystem::path tools;     // empty: none
   std::vector<std::string> preload{};
   std::vector<blueprint::Mount> mounts{};  // sources without symbolic links
+  std::string python_version{};            // for people
 };
 
 struct UidRange {
@@ -33,6 +34,8 @@ struct UidRange {
 struct Machine {
   std::function<bool(const std::string&)> exists;
   std::function<std::optional<std::string>(const std::string&)> link_target;
+  std::function<std::string(const std::string&)> content_of{};  // empty where there is none
+  std::string home{};                                           // of the caller
 };
 Machine this_machine();
 

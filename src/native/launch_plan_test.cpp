@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 using namespace hearth;
@@ -91,4 +92,61 @@ TEST_CASE("packages, tools, preloaded modules and files reach the harness") {
                                                      "/hearth/executor_harness", "--zygote", "yes",
                                                      "--path", "/packages", "--preload", "json",
                                                      "--preload", "pandas", "--writable", "/out"});
+}
+
+namespace {
+
+Machine machine_with(std::set<std::string> files, std::map<std::string, std::string> links) {
+  Machine machine;
+  machine.exists = [files](const std::string& path) { return files.contains(path); };
+  machine.link_target = [links](const std::string& path) -> std::optional<std::string> {
+    const auto found = links.find(path);
+    return found == links.end() ? std::nullopt : std::optional(found->second);
+  };
+  machine.content_of = [](const std::string& path) {
+    return path == "/home/ann/env/pyvenv.cfg" ? "home = /home/ann/py/bin\nversion = 3.13.1\n" : "";
+  };
+  machine.home = "/home/ann";
+  return machine;
+}
+
+}  // namespace
+
+TEST_CASE("a virtual environment comes with what it was made of, and with nothing beside it") {
+  const LaunchPlan plan = launch_plan(
+      {.python = "/home/ann/env/bin/python3", .packages = {}, .tools = {}}, programs, {},
+      machine_with({"/home/ann/env/pyvenv.cfg", "/home/ann/env/bin", "/home/ann/env/lib",
+                    "/home/ann/py/lib/python3.13/os.py", "/opt/other/lib/python3.13/os.py"},
+                   {{"/home/ann/env/bin/python3", "python3.13"},
+                    {"/home/ann/env/bin/python3.13", "/opt/other/bin/python3.13"}}));
+  for (const char* shown : {"/home/ann/env/bin", "/home/ann/env/lib", "/home/ann/env/pyvenv.cfg",
+                            "/home/ann/py", "/opt/other"})
+    CHECK(has(plan, {"--ro-bind", shown, shown}));
+  for (const char* hidden : {"/home/ann", "/home/ann/env"})
+    CHECK_FALSE(has(plan, {"--ro-bind", hidden}));
+  CHECK(has(plan, {"--setenv", "PATH", "/home/ann/env/bin:/usr/local/bin:/usr/bin:/bin"}));
+  CHECK(command_of(plan).front() == "/home/ann/env/bin/python3");
+}
+
+TEST_CASE("of a Python that was installed into a home, only the Python is shown") {
+  for (const std::string home : {"/home/ann", "/home/ann/.local", "/root", "/home/bob"}) {
+    CAPTURE(home);
+    const LaunchPlan plan = launch_plan(
+        {.python = home + "/bin/python3.13", .packages = {}, .tools = {}}, programs, {},
+        machine_with(
+            {home + "/bin/python3.13", home + "/lib/python3.13", home + "/lib/python3.13/os.py"},
+            {}));
+    CHECK(has(plan, {"--ro-bind", home + "/bin/python3.13"}));
+    CHECK(has(plan, {"--ro-bind", home + "/lib/python3.13"}));
+    for (const std::string hidden : {home, home + "/bin", home + "/lib"})
+      CHECK_FALSE(has(plan, {"--ro-bind", hidden}));
+  }
+}
+
+TEST_CASE("the script's Python is also `python3` and `python` of the processes that it starts") {
+  const LaunchPlan plan = launch_plan(
+      {.python = "/usr/bin/python3.11", .packages = {}, .tools = {}}, programs, {}, merged_usr());
+  for (const char* name : {"/hearth/bin/python3", "/hearth/bin/python"})
+    CHECK(has(plan, {"--symlink", "/usr/bin/python3.11", name}));
+  CHECK(has(plan, {"--setenv", "PATH", "/hearth/bin:/usr/local/bin:/usr/bin:/bin"}));
 }

@@ -133,23 +133,31 @@ std::string cgroup_words(const CgroupMounts& cgroups) {
   return cgroups.unified.empty() ? "version 1" : "version 1, with an empty tree of version 2";
 }
 
+// Commands to copy, a line each.
 std::string cgroup_remedy(const MachineFacts& facts) {
+  const CgroupMounts& cgroups = facts.cgroups;
   const bool is_root = facts.users.uid == 0;
-  if (facts.in_container) return container_cgroup_flags(facts.cgroups.version);
-  if (facts.cgroups.version == Version::none) return "mount -t cgroup2 none /sys/fs/cgroup";
-  if (facts.cgroups.version == Version::v1)
-    return is_root ? "mount the controllers memory, pids and cpu"
-                   : "run as root, or have root give you groups in the trees of memory, pids "
-                     "and cpu, and start from within them";
-  return is_root ? "systemd-run --scope -p Delegate=yes hearth ..."
-                 : "systemd-run --user --scope -p Delegate=yes hearth ...";
+  if (facts.in_container) return container_cgroup_flags(cgroups.version);
+  if (cgroups.version == Version::none) return "mount -t cgroup2 none /sys/fs/cgroup";
+  if (cgroups.version == Version::v2)
+    return is_root ? "systemd-run --scope -p Delegate=yes hearth ..."
+                   : "systemd-run --user --scope -p Delegate=yes hearth ...";
+  if (is_root) return "mount the controllers memory, pids and cpu";
+  std::string groups;
+  for (const std::filesystem::path& tree : {cgroups.memory, cgroups.pids, cgroups.cpu})
+    groups += ' ' + (tree / "hearth").string();
+  return "as root, once:\n  mkdir" + groups + "\n  chown -R " + std::to_string(facts.users.uid) +
+         groups + "\nthen, in the shell that starts hearth:\n  for group in" + groups +
+         "; do echo $$ > $group/cgroup.procs; done";
 }
 
 Finding cgroup_finding(const MachineFacts& facts) {
   Finding finding{.what = "cgroups", .found = cgroup_words(facts.cgroups)};
   if (!facts.cgroup_problem.empty()) {
-    finding.state = State::missing;
-    finding.consequence = "memory, processes and CPU have no limits (" + facts.cgroup_problem + ")";
+    finding.state = State::weak;
+    finding.found += ", but not for this process";
+    finding.consequence = "limits are degraded: of memory by process, of CPU none (" +
+                          facts.cgroup_problem + "); a server does not start";
     finding.remedy = cgroup_remedy(facts);
   }
   return finding;

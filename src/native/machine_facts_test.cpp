@@ -109,12 +109,30 @@ TEST_CASE("the remedy fits the machine") {
   MachineFacts facts = good_machine();
   facts.cgroup_problem = "no right";
   CHECK(about("cgroups", facts).remedy == "systemd-run --scope -p Delegate=yes hearth ...");
+  CHECK(about("cgroups", facts).state == State::weak);  // scripts run, with degraded limits
   facts.users = ordinary_user();
   CHECK(about("cgroups", facts).remedy == "systemd-run --user --scope -p Delegate=yes hearth ...");
   facts.unprivileged_userns_clone = 0;
   CHECK(about("user namespaces", facts).remedy == "sysctl -w kernel.unprivileged_userns_clone=1");
   facts.users = good_machine().users;
   CHECK(about("user namespaces", facts).state == State::good);
+}
+
+TEST_CASE("an ordinary user with cgroups of version 1 gets commands to copy") {
+  MachineFacts facts = good_machine();
+  facts.users = ordinary_user();
+  facts.cgroup_problem = "no right";
+  facts.cgroups = {.version = CgroupMounts::Version::v1};
+  facts.cgroups.memory = "/c/memory";
+  facts.cgroups.pids = "/c/pids";
+  facts.cgroups.cpu = "/c/cpu,cpuacct/own";
+  CHECK(about("cgroups", facts).remedy ==
+        "as root, once:\n"
+        "  mkdir /c/memory/hearth /c/pids/hearth /c/cpu,cpuacct/own/hearth\n"
+        "  chown -R 1000 /c/memory/hearth /c/pids/hearth /c/cpu,cpuacct/own/hearth\n"
+        "then, in the shell that starts hearth:\n"
+        "  for group in /c/memory/hearth /c/pids/hearth /c/cpu,cpuacct/own/hearth; "
+        "do echo $$ > $group/cgroup.procs; done");
 }
 
 TEST_CASE("doctor says which users sandboxes get, and when they get none") {

@@ -32,6 +32,7 @@ class NativeSandbox : public backend::Sandbox {
   bool memory_limit_hit() const override;
   Task<backend::SandboxUsage> usage() const override;
   std::vector<std::string> degraded() const override;
+  backend::Interpreter python() const override { return source_.python(); }
   Task<> set_limits(blueprint::ResourceLimits limits) override;
   Task<> probe() override;
 

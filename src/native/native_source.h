@@ -38,6 +38,10 @@ class NativeSource : public backend::SandboxSource {
 
   // ---- for NativeSandbox ----
 
+  backend::Interpreter python() const {
+    return {content_.python_version, content_.python.string()};
+  }
+
   // In the background: waits until the processes of a destroyed sandbox have exited, and clears it
   // away.
   void clear_away(SandboxParts parts);

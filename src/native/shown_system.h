@@ -30,7 +30,8 @@ class LauncherWords {
 // /etc/nsswitch.conf: those depend on which network there is.
 void show_system(LauncherWords& words, const Machine& machine);
 
-// An interpreter of its own (pyenv, /opt) comes with its whole installation.
+// An interpreter of its own (pyenv, /opt) comes with its whole installation, one of a virtual
+// environment with that and what it was made of. Nothing else of a home directory is shown.
 void show_python(LauncherWords& words, const Machine& machine, const std::filesystem::path& python);
 
 }  // namespace hearth::native

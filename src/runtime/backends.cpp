@@ -12,9 +12,33 @@ namespace hearth::runtime {
 
 BackendTable usual_backends() {
   return {
-      {"native", open_native_backend, usual_native_python},
+      {"native", open_native_backend, usual_native_python, named_native_python},
       {"docker", open_docker_backend},
   };
+}
+
+namespace {
+
+// What blueprints and tools depend on: 3.11 of 3.11.2.
+void use(blueprint::SandboxConfig& config, const backend::Interpreter& python) {
+  const std::size_t dot = python.version.find('.', python.version.find('.') + 1);
+  config.python_version = python.version.substr(0, dot);
+  config.python_path = python.path;
+}
+
+}  // namespace
+
+void set_python(blueprint::SandboxConfig& config, const std::string& wanted,
+                const std::string& backend, const BackendTable& backends) {
+  if (wanted.find('/') == std::string::npos) {
+    config.python_version = wanted;
+    config.python_path.clear();
+    return;
+  }
+  for (const BackendEntry& entry : backends)
+    if (entry.name == backend && entry.named_python) return use(config, entry.named_python(wanted));
+  throw Error("a Python of this machine, " + wanted + ", is not for sandboxes of " + backend +
+              ": name a version");
 }
 
 blueprint::SandboxConfig plain_blueprint(const std::string& backend, const BackendTable& backends) {
@@ -22,8 +46,7 @@ blueprint::SandboxConfig plain_blueprint(const std::string& backend, const Backe
   config.name = "default";
   for (const BackendEntry& entry : backends) {
     if (entry.name != backend || !entry.usual_python) continue;
-    if (std::string version = entry.usual_python(); !version.empty())
-      config.python_version = std::move(version);
+    if (const auto python = entry.usual_python()) use(config, *python);
   }
   return config;
 }

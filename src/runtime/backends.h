@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,13 +34,20 @@ using OpenBackend = std::function<std::unique_ptr<backend::Backend>(const Backen
 struct BackendEntry {
   std::string name;  // for pool.backend and --backend
   OpenBackend open;
-  // The Python version that is there, like "3.11", for a blueprint that need not have a certain
-  // one. Empty: the one that blueprints have by default.
-  std::function<std::string()> usual_python{};
+  // The Python for a blueprint that need not have a certain one. Nothing: the version that
+  // blueprints have by default.
+  std::function<std::optional<backend::Interpreter>()> usual_python{};
+  // The one at a path; throws Error if it is none. Empty: this backend has none at paths.
+  std::function<backend::Interpreter(const std::string& path)> named_python{};
 };
 using BackendTable = std::vector<BackendEntry>;
 
 BackendTable usual_backends();
+
+// `wanted`: a version (3.11, 3.11.2), or a path where it has a slash. Throws Error.
+void set_python(blueprint::SandboxConfig& config, const std::string& wanted,
+                const std::string& backend = "native",
+                const BackendTable& backends = usual_backends());
 
 // A blueprint called `default`, of defaults only but for the Python that is there.
 blueprint::SandboxConfig plain_blueprint(const std::string& backend = "native",

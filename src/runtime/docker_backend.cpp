@@ -74,7 +74,8 @@ Task<std::vector<backend::Finding>> DockerBackend::examine() {
     finding.found =
         docker::describe_engine(identity, info.body) + ", at " + options_.address.text();
   } catch (const std::exception& error) {
-    finding.found = std::string("not usable, and not needed: ") + error.what();
+    log::debug("engine cannot be used", {{"error", error.what()}});
+    finding.found = "no engine, and none needed; `hearth run --backend docker` says why";
   }
   co_return std::vector{finding};
 }

@@ -33,21 +33,36 @@ void judge_group_access(const std::vector<blueprint::Mount>& mounts) {
   }
 }
 
-// Those a blueprint of this machine may ask for.
+// The one in use without a configuration first, then all that a blueprint may ask for.
 backend::Finding pythons_finding() {
-  std::set<std::string> found;
+  const builder::UsualPython usual = builder::find_usual_python();
+  std::string used = "none without a configuration";
+  if (usual.python) used = usual.python->version + " (" + usual.python->executable.string() + ")";
+  std::set<std::string> others;
   for (const std::filesystem::path& directory : builder::usual_python_directories())
     for (int minor = 8; minor < 20; ++minor) {
       const std::filesystem::path program = directory / ("python3." + std::to_string(minor));
       if (::access(program.c_str(), X_OK) != 0) continue;
-      if (const auto python = builder::ask_python(program)) found.insert(python->version);
+      const auto python = builder::ask_python(program);
+      if (python && (!usual.python || python->executable != usual.python->executable))
+        others.insert(python->version + " (" + python->executable.string() + ")");
     }
-  if (!found.empty()) return {.what = "Python", .found = joined(found, ", ")};
+  backend::Finding finding{.what = "Python", .found = used};
+  for (const std::string& other : others) finding.found += "\nalso " + other;
+  for (const std::string& reason : usual.passed_over) finding.found += "\nnot " + reason;
+  if (usual.python || !others.empty()) return finding;
   return {.what = "Python",
           .found = "none",
           .state = backend::Finding::State::missing,
           .consequence = "no script can run",
           .remedy = "apt-get install python3"};
+}
+
+// For scripts in JavaScript. A sandbox sees the programs of the system only.
+backend::Finding node_finding() {
+  for (const char* program : {"/usr/local/bin/node", "/usr/bin/node"})
+    if (::access(program, X_OK) == 0) return {.what = "node", .found = program};
+  return {.what = "node", .found = "none: no JavaScript (apt-get install nodejs)"};
 }
 
 // An engine that is there although native sandboxes are wanted: it is not shown to them.
@@ -75,6 +90,7 @@ std::optional<std::uint64_t> NativeBackend::memory_limit_bytes() const {
 Task<std::vector<backend::Finding>> NativeBackend::examine() {
   std::vector<backend::Finding> findings = native::findings_of(native::gather_machine_facts());
   findings.push_back(pythons_finding());
+  findings.push_back(node_finding());
   co_return findings;
 }
 
@@ -96,8 +112,8 @@ Task<std::unique_ptr<backend::SandboxSource>> NativeBackend::open(
   if (!machine_) machine_ = native::open_native_machine(options_.machine);
   const builder::Environment built =
       co_await builder_.ensure_environment(blueprint, std::move(on_progress));
-  native::ZygoteContent environment{built.python, built.packages, built.tools, built.preload,
-                                    std::move(mounts)};
+  native::ZygoteContent environment{built.python,  built.packages,    built.tools,
+                                    built.preload, std::move(mounts), built.python_version};
   auto source =
       std::make_unique<native::NativeSource>(executor_, machine_, config, std::move(environment));
   // Cancelled or not: a source must be closed.
@@ -105,11 +121,20 @@ Task<std::unique_ptr<backend::SandboxSource>> NativeBackend::open(
   co_return source;
 }
 
-std::string usual_native_python() {
-  const auto usual = builder::ask_python("/usr/bin/python3");
-  if (!usual) return {};
-  const std::size_t dot = usual->version.find('.', usual->version.find('.') + 1);
-  return usual->version.substr(0, dot);
+std::optional<backend::Interpreter> usual_native_python() {
+  builder::UsualPython usual = builder::find_usual_python();
+  for (const std::string& reason : usual.passed_over)
+    log::warning("Python is passed over", {{"reason", reason}});
+  if (!usual.python) return std::nullopt;
+  return backend::Interpreter{usual.python->version, usual.python->executable.string()};
+}
+
+backend::Interpreter named_native_python(const std::string& path) {
+  const auto python = builder::ask_meant_python(std::filesystem::absolute(path));
+  if (!python) throw builder::PythonNotFound(path);
+  if (!builder::is_visible(python->executable))
+    throw Error(python->executable.string() + ' ' + builder::invisible_words);
+  return {python->version, python->executable.string()};
 }
 
 std::unique_ptr<backend::Backend> open_native_backend(const BackendContext& context) {

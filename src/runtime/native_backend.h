@@ -56,7 +56,9 @@ class NativeBackend : public backend::Backend {
 
 std::unique_ptr<backend::Backend> open_native_backend(const BackendContext& context);
 
-// That of /usr/bin/python3; empty if there is none.
-std::string usual_native_python();
+// What a shell would start; see builder/find_python.h.
+std::optional<backend::Interpreter> usual_native_python();
+// PythonNotFound, UntrustedPath.
+backend::Interpreter named_native_python(const std::string& path);
 
 }  // namespace hearth::runtime

@@ -193,7 +193,7 @@ class OnTheHost(DockerTest):
         )
         doctor = self.hearth("doctor", environment={"DOCKER_HOST": "unix:///no/such.sock"})
         self.assertIn(
-            "not usable, and not needed: the Docker engine at unix:///no/such.sock", doctor.stdout
+            "no engine, and none needed; `hearth run --backend docker` says why", doctor.stdout
         )
         self.assertRegex(
             self.hearth("doctor").stdout, r"Docker +Docker/.*API 1\.\d+.*runtimes .*runc"

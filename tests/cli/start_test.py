@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Anyone can start: `hearth` as an ordinary user of a machine that was not prepared. Argument: the
 hearth program."""
+import glob
 import json
 import os
 import re
@@ -33,7 +34,7 @@ class OrdinaryUser(unittest.TestCase):
     """The user has a home and nothing else."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
+        folder = tempfile.TemporaryDirectory(dir="/var/tmp")  # sandboxes have a /tmp of their own
         self.addCleanup(folder.cleanup)
         self.root = folder.name
         os.chmod(self.root, 0o755)
@@ -55,14 +56,14 @@ class OrdinaryUser(unittest.TestCase):
         os.chmod(path, mode)
         return path
 
-    def run_hearth(self, *arguments, script="", before_exec=None, **variables):
+    def run_hearth(self, *arguments, script="", before_exec=None, user=USER, **variables):
         return subprocess.run(
             [self.hearth, *arguments],
             input=script,
             cwd=self.home,
             env={"PATH": "/usr/bin:/bin", "HOME": self.home, **variables},
-            user=USER,
-            group=USER,
+            user=user,
+            group=user,
             extra_groups=[],
             preexec_fn=before_exec,
             stdout=subprocess.PIPE,
@@ -266,6 +267,138 @@ def exec(words):
         done = self.run_hearth("run", script="print(1)", HEARTH_SCOPE="off")
         self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
         self.assertEqual(self.called(), [])
+
+
+class WhichPython(OrdinaryUser):
+    def environment(self, name, owner=USER):
+        """A virtual environment with a package of its own, which says where it is."""
+        path = os.path.join(self.root, name)
+        done = subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", path])
+        self.assertEqual(done.returncode, 0)
+        (packages,) = glob.glob(path + "/lib/python3.*/site-packages")
+        write(packages + "/mine.py", f"place = {name!r}\n")
+        for folder, _, files in os.walk(path):
+            for entry in folder, *(os.path.join(folder, file) for file in files):
+                os.chown(entry, owner, owner, follow_symlinks=False)
+        return path
+
+    def printed(self, *options, script, **variables):
+        done = self.run_hearth("run", *options, script=script, **variables)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def test_the_first_python3_of_the_path_is_used_with_the_packages_of_its_environment(self):
+        for name in "home/one", "home/two":  # with one state directory: a change counts at once
+            place = self.environment(name)
+            for variables in (
+                {"PATH": place + "/bin:/usr/bin:/bin"},
+                {"VIRTUAL_ENV": place},
+            ):
+                script = "import mine, sys; print(mine.place, sys.prefix)"
+                self.assertEqual(self.printed(script=script, **variables), f"{name} {place}")
+        done = self.run_hearth("run", script="import mine")
+        self.assertIn("No module named 'mine'", done.stderr)
+
+    def test_the_same_python_is_in_every_process_and_the_caller_is_told_which(self):
+        place = self.environment("home/one")
+        ask = "import sys; print(sys.prefix, sys.version.split()[0])"
+        script = (
+            "import subprocess, sys\n"
+            "for name in 'python3', 'python', sys.executable:\n"
+            f"    print(subprocess.check_output([name, '-c', {ask!r}], text=True), end='')\n"
+            f"{ask}\n"
+        )
+        for path in place, "/usr":
+            lines = self.printed(
+                script=script, PATH=path + "/bin:/usr/local/bin:/usr/bin:/bin"
+            ).splitlines()
+            self.assertEqual((len(lines), len(set(lines))), (4, 1), lines)
+            self.assertTrue(lines[0].startswith(path + " "), lines)
+            done = self.run_hearth(
+                "run", "--json=result", script="pass", PATH=path + "/bin:/usr/bin:/bin"
+            )
+            sandbox = json.loads(done.stdout)["sandbox"]
+            self.assertEqual(lines[0], path + " " + sandbox["python"])
+            self.assertTrue(sandbox["python_path"].startswith(path + "/bin/python3"), sandbox)
+
+    def test_a_python_is_named_by_its_version_or_its_path(self):
+        place = self.environment("home/one")
+        script = "import sys; print(sys.prefix)"
+        for named in place + "/bin/python3", "./one/bin/python":
+            self.assertEqual(self.printed("--python", named, script=script), place)
+        version = subprocess.check_output(
+            ["/usr/bin/python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+            text=True,
+        ).strip()
+        # As a blueprint's python_version: the interpreter, without an environment that is active.
+        found = self.printed("--python", version, script=script, VIRTUAL_ENV=place)
+        self.assertEqual(found, "/usr")
+        with tempfile.TemporaryDirectory(dir="/tmp") as hidden:
+            self.check_refused_pythons(hidden)
+
+    def check_refused_pythons(self, hidden):
+        os.chmod(hidden, 0o755)
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", hidden], check=True)
+        for named, words in (
+            ("3.99", "there is no Python 3.99 on this machine; there are "),
+            ("/bin/true", "/bin/true is no Python 3 that can be run"),
+            (hidden + "/bin/python3", hidden + "/bin/python3 is not visible in a sandbox"),
+            ("one", 'must look like 3.11 or 3.11.4, is "one"'),
+        ):
+            done = self.run_hearth("run", "--python", named, script="1")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(words, done.stderr)
+
+    def test_of_a_project_that_is_an_environment_only_that_is_shown(self):
+        place = self.environment("home/project")
+        write(place + "/.env", "SECRET=1")
+        script = f"import mine, os; print(sorted(os.listdir({place!r})), os.listdir({self.home!r}))"
+        shown, home = eval(self.printed(script=script, VIRTUAL_ENV=place).replace("] [", "], ["))
+        self.assertIn("bin", shown)
+        self.assertLessEqual(set(shown), {"bin", "lib", "lib64", "include", "share", "pyvenv.cfg"})
+        self.assertEqual(home, ["project"])
+
+    def test_root_uses_no_python_and_no_package_of_another_user(self):
+        mark = self.root + "/mark"
+        evil = self.directory("evil", USER)
+        self.file("evil/python3", f'#!/bin/sh\ntouch {mark}\nexec /usr/bin/python3 "$@"\n', 0o755)
+        other = self.environment("other", owner=0)
+        (packages,) = glob.glob(other + "/lib/python3.*/site-packages")
+        os.chown(packages + "/mine.py", USER, USER)
+        good = self.environment("good", owner=0)
+        for path, passed_over in ((evil, evil), (other + "/bin", packages + "/mine.py")):
+            done = self.run_hearth(
+                "run",
+                script="import mine; print(mine.place)",
+                user=0,
+                PATH=f"{path}:{good}/bin:/usr/bin:/bin",
+                HEARTH_STATE_DIR=self.root + "/state",
+            )
+            self.assertEqual((done.returncode, done.stdout), (0, "good\n"), done.stderr)
+            self.assertIn("Python is passed over", done.stderr)
+            self.assertIn(f"trust {passed_over}: it belongs to user {USER}", done.stderr)
+        self.assertFalse(os.path.exists(mark))
+
+
+class Doctor(OrdinaryUser):
+    def test_it_says_what_a_run_will_do_and_never_the_contrary(self):
+        done = self.run_hearth("doctor")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        lines = done.stdout.splitlines()
+        self.assertIn("ok  a sandbox          starts and runs a script", lines)
+        self.assertEqual(
+            lines[-1], "Sandboxes start here, with degraded limits: memory, pids, cpu."
+        )
+        self.assertEqual([line for line in lines if line.startswith("no ")], [])
+        self.assertRegex(done.stdout, r"ok  Python +3\.\d+\.\S+ \(/usr/bin/python3\.\d+\)\n")
+        self.assertRegex(done.stdout, r"ok  node +\S")
+
+    def test_where_no_sandbox_starts_it_says_so(self):
+        os.remove(self.programs + "/hearth-init")
+        done = self.run_hearth("doctor")
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn("no  a sandbox          does not start", done.stdout)
+        self.assertIn("Sandboxes do not start here.", done.stdout.splitlines()[-1])
 
 
 if __name__ == "__main__":
