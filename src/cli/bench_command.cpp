@@ -6,6 +6,7 @@
 #include "cli/exit_code.h"
 #include "cli/shared_options.h"
 #include "os/descriptor_limit.h"
+#include "runtime/delegated_scope.h"
 #include "runtime/runtime.h"
 
 #include <CLI/CLI.hpp>
@@ -129,7 +130,10 @@ int bench(const BenchOptions& options, const settings::Env& env) {
 }
 
 int bench_or_complain(const BenchOptions& options) try {
-  return bench(options, settings::current_env());
+  const settings::Env env = settings::current_env();
+  if (options.run.backend.empty() || options.run.backend == "native")
+    runtime::enter_delegated_scope(env);
+  return bench(options, env);
 } catch (...) {
   return complain_about_current_exception();
 }
