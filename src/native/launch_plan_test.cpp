@@ -128,6 +128,15 @@ TEST_CASE("a virtual environment comes with what it was made of, and with nothin
   CHECK(command_of(plan).front() == "/home/ann/env/bin/python3");
 }
 
+TEST_CASE("a virtual environment that was made by /bin/python3 mounts nothing over the link /bin") {
+  const LaunchPlan plan = launch_plan(
+      {.python = "/srv/env/bin/python3", .packages = {}, .tools = {}}, programs, {},
+      machine_with({"/srv/env/pyvenv.cfg", "/srv/env/bin", "/lib/python3.11/os.py", "/bin/python3"},
+                   {{"/srv/env/bin/python3", "/bin/python3"}, {"/bin", "usr/bin"}}));
+  CHECK(has(plan, {"--ro-bind", "/srv/env/bin"}));
+  CHECK_FALSE(has(plan, {"--ro-bind", "/bin/python3"}));
+}
+
 TEST_CASE("of a Python that was installed into a home, only the Python is shown") {
   for (const std::string home : {"/home/ann", "/home/ann/.local", "/root", "/home/bob"}) {
     CAPTURE(home);

@@ -55,6 +55,7 @@ fs::path home_of(const fs::path& environment, const Machine& machine) {
 
 void show_installation(LauncherWords& words, const Machine& machine, const fs::path& installation,
                        const fs::path& program) {
+  if (installation == "/") return;  // the system, which is shown, has links like /bin
   if (!has_library(installation, machine)) {
     words.show(program);
   } else if (is_home(installation, machine)) {
