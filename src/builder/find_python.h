@@ -27,7 +27,7 @@ struct PythonNotFound : backend::BuildError {
                  const std::vector<std::string>& passed_over = {});
   // A certain one was meant.
   explicit PythonNotFound(const std::filesystem::path& program)
-      : Error(program.string() + " is no Python 3 that can be run") {}
+      : BuildError(program.string() + " is no Python 3 that can be run", {}) {}
   std::string wanted;
   std::vector<std::string> existing;  // `3.11.2 (/usr/bin/python3.11)`, sorted
 };

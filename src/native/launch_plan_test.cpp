@@ -147,7 +147,7 @@ TEST_CASE("of a Python that was installed into a home, only the Python is shown"
             {}));
     CHECK(has(plan, {"--ro-bind", home + "/bin/python3.13"}));
     CHECK(has(plan, {"--ro-bind", home + "/lib/python3.13"}));
-    for (const std::string hidden : {home, home + "/bin", home + "/lib"})
+    for (const std::string& hidden : {home, home + "/bin", home + "/lib"})
       CHECK_FALSE(has(plan, {"--ro-bind", hidden}));
   }
 }

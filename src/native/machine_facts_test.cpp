@@ -122,7 +122,7 @@ TEST_CASE("an ordinary user with cgroups of version 1 gets commands to copy") {
   MachineFacts facts = good_machine();
   facts.users = ordinary_user();
   facts.cgroup_problem = "no right";
-  facts.cgroups = {.version = CgroupMounts::Version::v1};
+  facts.cgroups.version = CgroupMounts::Version::v1;
   facts.cgroups.memory = "/c/memory";
   facts.cgroups.pids = "/c/pids";
   facts.cgroups.cpu = "/c/cpu,cpuacct/own";
