@@ -72,6 +72,7 @@ Binding bind(const blueprint::SandboxConfig& config, const Secrets& secrets,
   binding.mode = config.execution_mode;
   binding.sys_exit = config.sys_exit;
   binding.output = config.output;
+  binding.beyond_capacity = options.beyond_capacity;
   binding.patience = options.patience.value_or(usual_checkout_timeout);
   return binding;
 }

@@ -40,6 +40,10 @@ struct CheckoutOptions {
   std::optional<blueprint::NetworkPolicy> network_policy{};
   // How long to wait for a sandbox; absent: the pool's checkout_timeout.
   std::optional<std::chrono::milliseconds> patience{};
+  // For a caller that counts for itself how many it holds, as sessions do: the lease counts against
+  // the memory budget, not against the blueprint's capacity. It waits for no other lease: where the
+  // memory is not there, it is CapacityReached at once.
+  bool beyond_capacity = false;
 };
 
 struct Secrets {
@@ -61,6 +65,7 @@ struct Binding {
   blueprint::SysExit sys_exit = blueprint::SysExit::python;
   blueprint::OutputMode output = blueprint::OutputMode::fail;
   std::chrono::milliseconds patience{};
+  bool beyond_capacity = false;
 };
 
 // The value of the secret of this name, where there is one.

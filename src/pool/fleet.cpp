@@ -1,6 +1,7 @@
 #include "pool/fleet.h"
 
 #include "base/log.h"
+#include "base/scope_exit.h"
 
 #include <fmt/format.h>
 #include <boost/asio/post.hpp>
@@ -76,7 +77,7 @@ Task<> Fleet::filled() {
 
 FleetCounts Fleet::counts() const {
   FleetCounts counts;
-  counts.capacity = capacity();
+  counts.capacity = capacity() + beyond_capacity_;
   counts.pool_size = pool_size();
   counts.live = all_.size();
   counts.idle = idle_.count();
@@ -96,6 +97,7 @@ FleetCounts Fleet::counts() const {
 
 Task<Lease> Fleet::checkout(Binding binding) {
   if (is_refusing_) throw PoolClosed("the pool is shut down");
+  if (binding.beyond_capacity) co_return co_await checkout_beyond(std::move(binding));
   const std::shared_ptr<Fleet> self = shared_from_this();
   const Clock::Time asked = clock_.now();
   Waiter waiter(executor_, binding, budget_->next_ticket());
@@ -115,6 +117,10 @@ Task<Lease> Fleet::checkout(Binding binding) {
   }
   Lease lease = *std::move(waiter.lease);
   waiter.lease.reset();
+  co_return co_await prepared(std::move(lease), std::move(binding), kind, asked);
+}
+
+Task<Lease> Fleet::prepared(Lease lease, Binding binding, CheckoutKind kind, Clock::Time asked) {
   lease.kind_ = kind;
   lease.binding_ = std::move(binding);
   ++totals_.checkouts[static_cast<std::size_t>(kind)];
@@ -122,6 +128,69 @@ Task<Lease> Fleet::checkout(Binding binding) {
   co_await lease.managed_->prepare(*lease.binding_, config_.resource_limits, options_.file_limit);
   lease.binding_->files.clear();  // they may be large, and are needed only once
   co_return lease;
+}
+
+bool Fleet::has_memory_for(const Binding& binding) const {
+  return budget_->total_bytes() - budget_->taken_bytes() >= memory_bytes_of(binding);
+}
+
+Task<Lease> Fleet::checkout_beyond(Binding binding) {
+  const std::shared_ptr<Fleet> self = shared_from_this();
+  const Clock::Time asked = clock_.now();
+  const MemoryBudget::Ticket ticket = budget_->next_ticket();
+  std::optional<MemoryBudget::Share> memory = budget_->try_take(ticket, memory_bytes_of(binding));
+  if (!memory) {
+    budget_->withdraw(ticket);
+    ++totals_.refused;
+    throw CapacityReached("no sandbox of \"" + config_.name +
+                          "\": the memory that may be promised is in use");
+  }
+  Managed managed = idle_.take(binding.owner);
+  const bool is_warm = managed != nullptr;
+  if (!managed) managed = co_await spawned_beyond();
+  managed->is_beyond_capacity = true;
+  if (is_warm) ++beyond_capacity_;
+  Lease lease = begin_lease(managed, binding.owner, *std::move(memory));
+  if (is_warm) rebalance();  // its place among the idle is free
+  const CheckoutKind kind = is_warm ? CheckoutKind::warm : CheckoutKind::overflow;
+  co_return co_await prepared(std::move(lease), std::move(binding), kind, asked);
+}
+
+struct Fleet::Extra {
+  Managed managed = {};
+  std::exception_ptr failure = {};
+  bool is_done = false;
+  bool is_abandoned = false;  // its caller was cancelled
+};
+
+Task<Fleet::Managed> Fleet::spawned_beyond() {
+  const auto extra = std::make_shared<Extra>();
+  ++beyond_capacity_;
+  background_.start("spawn a sandbox", spawn_beyond(extra));
+  const ScopeExit leave([&extra] { extra->is_abandoned = !extra->is_done; });
+  co_await changed_.wait_until([&extra] { return extra->is_done; });
+  if (extra->failure) std::rethrow_exception(extra->failure);
+  co_return extra->managed;
+}
+
+Task<> Fleet::spawn_beyond(std::shared_ptr<Extra> extra) {
+  std::unique_ptr<backend::Sandbox> sandbox;
+  try {
+    co_await asio::post(asio::use_awaitable);  // not in the middle of what started it
+    const Clock::Time begun = clock_.now();
+    sandbox = co_await source_->spawn();
+    totals_.spawns.add(clock_.now() - begun);
+    if (is_closed_) throw PoolClosed("the pool is shut down");
+    extra->managed = adopt(std::move(sandbox));
+    extra->managed->is_beyond_capacity = true;
+  } catch (const std::exception&) {
+    extra->failure = std::current_exception();
+    --beyond_capacity_;
+    if (!is_closed_) ++totals_.spawn_failures;
+  }
+  extra->is_done = true;
+  changed_.notify_all();
+  if (extra->is_abandoned && extra->managed) retire(extra->managed, Retirement::surplus);
 }
 
 Task<> Fleet::wait_in_line(Waiter& waiter) {
@@ -193,16 +262,20 @@ void Fleet::serve_waiters() {
 }
 
 void Fleet::lease_to_first(const Managed& managed, MemoryBudget::Share memory) {
-  managed->state = State::leased;
-  managed->owner = line_.first().binding.owner;
-  ++managed->use_count;
-  leases_with(*managed).insert(managed);
-  line_.serve_first(Lease(shared_from_this(), managed, std::move(memory)));
+  line_.serve_first(begin_lease(managed, line_.first().binding.owner, std::move(memory)));
   if (idle_.count() > 0) delay_replacement();
 }
 
+Lease Fleet::begin_lease(const Managed& managed, const Owner& owner, MemoryBudget::Share memory) {
+  managed->state = State::leased;
+  managed->owner = owner;
+  ++managed->use_count;
+  leases_with(*managed).insert(managed);
+  return {shared_from_this(), managed, std::move(memory)};
+}
+
 std::set<Fleet::Managed>& Fleet::leases_with(const ManagedSandbox& managed) {
-  return is_last_use(*managed.owner, managed.use_count) ? leased_last_ : leased_;
+  return is_last_lease(managed) ? leased_last_ : leased_;
 }
 
 void Fleet::give_back(const Managed& managed) {
@@ -224,7 +297,7 @@ std::optional<Retirement> Fleet::fate_of(const ManagedSandbox& managed) const {
   if (is_refusing_) return Retirement::shutdown;
   if (managed.gone) return Retirement::crashed;
   if (managed.unusable) return Retirement::lost;
-  if (is_last_use(*managed.owner, managed.use_count)) return Retirement::used_up;
+  if (is_last_lease(managed)) return Retirement::used_up;
   if (clock_.now() - managed.born >= options_.max_age) return Retirement::aged;
   if (line_.is_empty() && idle_.count() + cleaning_.count() >= pool_size())
     return Retirement::surplus;
@@ -290,14 +363,18 @@ void Fleet::spawn_failed(const std::exception_ptr& failure) {
 
 void Fleet::spawn_succeeded(std::unique_ptr<backend::Sandbox> sandbox) {
   policy_.spawn_succeeded();
+  put_idle(adopt(std::move(sandbox)));
+}
+
+Fleet::Managed Fleet::adopt(std::unique_ptr<backend::Sandbox> sandbox) {
   ++totals_.spawned;
   auto managed = std::make_shared<ManagedSandbox>();
   managed->source = source_;
   managed->sandbox = std::move(sandbox);
   managed->born = managed->checked = clock_.now();
   all_.insert(managed);
-  put_idle(managed);
   background_.start("watch a sandbox", watch(managed));
+  return managed;
 }
 
 void Fleet::delay_replacement() {
@@ -413,6 +490,13 @@ Task<> Fleet::watch(Managed managed) {
   rebalance();
 }
 
+Task<> Fleet::gone(Managed managed) {
+  const std::shared_ptr<Fleet> self = shared_from_this();
+  co_await changed_.wait_until([&managed] { return managed->gone; });
+}
+
+Task<> Lease::ended() const { co_await fleet_->gone(managed_); }
+
 void Fleet::retire(const Managed& managed, Retirement reason) {
   ++totals_.retired[static_cast<std::size_t>(reason)];
   managed->state = State::retiring;
@@ -432,7 +516,7 @@ Task<> Fleet::kill(Managed managed) {
 
 // Its place is free only now: until here its processes were alive.
 void Fleet::remove(const Managed& managed) {
-  all_.erase(managed);
+  if (all_.erase(managed) > 0 && managed->is_beyond_capacity) --beyond_capacity_;
   managed->sandbox.reset();
   managed->memory = MemoryBudget::Share();
 }

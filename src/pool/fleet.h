@@ -49,6 +49,8 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
 
   // Throws CapacityReached, PoolClosed, SpawningFails, or what a spawn failed with.
   Task<Lease> checkout(Binding binding);
+  bool has_memory_for(const Binding& binding) const;
+  std::size_t idle_count() const { return idle_.count(); }
 
   // Serves waiting callers and spawns what is wanted, as far as there is room. To be called
   // whenever something has changed that they may wait for. Never throws.
@@ -68,7 +70,8 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
  private:
   friend class Lease;
   using Managed = std::shared_ptr<ManagedSandbox>;
-  class Place;  // of a waiter in the line
+  class Place;   // of a waiter in the line
+  struct Extra;  // a sandbox that is made beyond the capacity
 
   // ---- facts
   FleetCounts counts() const;
@@ -79,14 +82,22 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   bool is_last_use(const Owner& owner, std::uint64_t use_count) const {
     return !owner.is_named() || use_count >= options_.max_uses;
   }
+  bool is_last_lease(const ManagedSandbox& managed) const {
+    return managed.is_beyond_capacity || is_last_use(*managed.owner, managed.use_count);
+  }
   std::set<Managed>& leases_with(const ManagedSandbox& managed);
   std::exception_ptr expired(const Waiter& waiter) const;
   std::exception_ptr open_circuit() const;
 
   // ---- callers
+  Task<Lease> checkout_beyond(Binding binding);
+  Task<Managed> spawned_beyond();
+  Task<> spawn_beyond(std::shared_ptr<Extra> extra);
+  Task<Lease> prepared(Lease lease, Binding binding, CheckoutKind kind, Clock::Time asked);
   Task<> wait_in_line(Waiter& waiter);
   void serve_waiters();
   void lease_to_first(const Managed& managed, MemoryBudget::Share memory);
+  Lease begin_lease(const Managed& managed, const Owner& owner, MemoryBudget::Share memory);
   void give_back(const Managed& managed);
   std::optional<Retirement> fate_of(const ManagedSandbox& managed) const;
 
@@ -96,6 +107,7 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   Task<> spawn_one();
   void spawn_failed(const std::exception_ptr& failure);
   void spawn_succeeded(std::unique_ptr<backend::Sandbox> sandbox);
+  Managed adopt(std::unique_ptr<backend::Sandbox> sandbox);
   void delay_replacement();
   void set_replacement_alarm();
 
@@ -111,6 +123,7 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
 
   // ---- their end
   Task<> watch(Managed managed);
+  Task<> gone(Managed managed);
   void retire(const Managed& managed, Retirement reason);
   Task<> kill(Managed managed);
   void remove(const Managed& managed);
@@ -128,6 +141,7 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   std::set<Managed> leased_;       // that may be reused
   std::set<Managed> leased_last_;  // that are retired afterwards
   std::size_t spawning_ = 0;
+  std::size_t beyond_capacity_ = 0;  // live ones that do not count
   WaitingLine line_;
   bool first_waits_for_memory_ = false;
   SpawnPolicy policy_;

@@ -38,6 +38,11 @@ class Lease {
   // The sandbox is not reused after this lease: its state is unknown.
   void mark_unusable() { managed_->unusable = true; }
 
+  // True if no turn can run in it any more.
+  bool is_over() const { return managed_->gone || managed_->unusable; }
+  // Returns when none of its processes is left. The lease must outlive the task.
+  Task<> ended() const;
+
  private:
   friend class Fleet;
 

@@ -38,6 +38,7 @@ struct ManagedSandbox {
   std::uint64_t use_count = 0;      // leases so far
   std::optional<Owner> owner = {};  // of the last lease
   bool has_own_limits = false;      // tighter than the blueprint's
+  bool is_beyond_capacity = false;  // its lease does not count against the fleet's capacity
   Clock::Time born = {};
   Clock::Time checked = {};  // when it was last known to be well
 };

@@ -153,16 +153,33 @@ std::vector<blueprint::Mount> SandboxPool::mounts_of(const std::string& sandbox)
 
 Task<Lease> SandboxPool::checkout(std::string name, CheckoutOptions options) {
   if (is_shut_down_) throw PoolClosed("the pool is shut down");
-  const auto found = fleets_.find(name);
-  if (found == fleets_.end()) {
-    std::vector<std::string> started;
-    for (const auto& [known, entry] : fleets_) started.push_back(known);
-    throw registry::UnknownBlueprint(name, std::move(started));
-  }
-  const std::shared_ptr<Fleet> fleet = found->second.fleet;
+  const Entry& entry = started(name);
+  const std::shared_ptr<Fleet> fleet = entry.fleet;
   if (!options.patience) options.patience = options_.checkout_timeout;
-  co_return co_await fleet->checkout(
-      bind(fleet->config(), found->second.secrets, std::move(options)));
+  co_return co_await fleet->checkout(bind(fleet->config(), entry.secrets, std::move(options)));
+}
+
+const SandboxPool::Entry& SandboxPool::started(const std::string& name) const {
+  const auto found = fleets_.find(name);
+  if (found != fleets_.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [other, entry] : fleets_) known.push_back(other);
+  throw registry::UnknownBlueprint(name, std::move(known));
+}
+
+void SandboxPool::check(const std::string& name, CheckoutOptions options) const {
+  bind(started(name).fleet->config(), {}, std::move(options));
+}
+
+bool SandboxPool::has_memory_for(const std::string& name, CheckoutOptions options) const {
+  const std::shared_ptr<Fleet>& fleet = started(name).fleet;
+  return fleet->has_memory_for(bind(fleet->config(), {}, std::move(options)));
+}
+
+std::size_t SandboxPool::idle_count() const {
+  std::size_t count = 0;
+  for (const auto& [name, entry] : fleets_) count += entry.fleet->idle_count();
+  return count;
 }
 
 Task<> SandboxPool::shutdown(std::chrono::milliseconds drain) {

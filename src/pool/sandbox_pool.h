@@ -64,6 +64,12 @@ class SandboxPool {
   // not its executor.
   Task<Lease> checkout(std::string name, CheckoutOptions options = {});
 
+  // What a checkout would throw because of what it asks for.
+  void check(const std::string& name, CheckoutOptions options) const;
+  // False: others must end before such a lease can be had.
+  bool has_memory_for(const std::string& name, CheckoutOptions options) const;
+  std::size_t idle_count() const;
+
   // No new leases; those that are out have `drain` to come back, then everything is killed. When it
   // returns no process of a sandbox is left. May be called again.
   Task<> shutdown(std::chrono::milliseconds drain = {});
@@ -77,6 +83,7 @@ class SandboxPool {
     Secrets secrets;
   };
 
+  const Entry& started(const std::string& name) const;
   std::vector<std::string> not_started(std::vector<std::string> names) const;
   void reserve_memory_for(const std::vector<std::string>& names);
   Task<> start_one(std::string name, OnProgress on_progress, std::map<std::string, Entry>& started);
