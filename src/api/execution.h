@@ -9,9 +9,16 @@
 
 namespace hearth::api {
 
+// What became of a session that was paused before.
+struct Resumed {
+  std::string source{};    // snapshot or fresh
+  bool work_lost = false;  // what was done after the snapshot is lost: its process had crashed
+};
+
 struct Execution {
   std::string id{};  // new_execution_id()
   std::optional<std::string> session_id{};
+  std::optional<Resumed> resumed{};
   std::string file{};        // the command line's: which of several
   std::string sandbox_id{};  // empty: it never had one
   pool::CheckoutKind checkout = pool::CheckoutKind::warm;

@@ -116,6 +116,15 @@ void append_always(ObjectWriter& object, const ExecutionResult& result, const Ex
   append_sandbox(object, result, execution);
 }
 
+void append_resumed(ObjectWriter& object, const Resumed& resumed) {
+  std::string json;
+  ObjectWriter writer(json);
+  writer.text("source", resumed.source);
+  if (resumed.work_lost) writer.boolean("work_lost", true);
+  writer.close();
+  object.json("resumed", json);
+}
+
 std::string figures(const ExecutionResult& result) {
   std::vector<const wire::Display*> figures;
   for (const wire::Display& display : result.displays)
@@ -134,6 +143,7 @@ void append_if_any(ObjectWriter& object, const ExecutionResult& result, const Ex
   if (result.signal) object.integer("signal", *result.signal);
   if (execution.is_step && (result.state_lost || !result.sandbox_usable))
     object.boolean("state_lost", true);
+  if (execution.resumed) append_resumed(object, *execution.resumed);
   if (!result.detail.empty()) object.text("detail", result.detail);
   if (!execution.file.empty()) object.text("file", execution.file);
 }

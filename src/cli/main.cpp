@@ -7,6 +7,7 @@
 #include "cli/image_command.h"
 #include "cli/init_command.h"
 #include "cli/run_command.h"
+#include "cli/session_command.h"
 #include "os/own_memory.h"
 
 #include <CLI/CLI.hpp>
@@ -29,6 +30,7 @@ int run_command_line(hearth::cli::Arguments arguments) {
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   int result = exit_code::ok;
   hearth::cli::add_run_command(app, result);
+  hearth::cli::add_session_command(app, result);
   hearth::cli::add_bench_command(app, result);
   hearth::cli::add_image_command(app, result);
   hearth::cli::add_config_command(app, result);

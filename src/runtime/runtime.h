@@ -11,6 +11,8 @@
 #include "pool/sandbox_pool.h"
 #include "registry/tool_registry.h"
 #include "runtime/backends.h"
+#include "session/pool_sandboxes.h"
+#include "session/session_manager.h"
 #include "settings/overrides.h"
 #include "settings/settings.h"
 
@@ -63,6 +65,11 @@ class Runtime {
   backend::Backend& backend() { return *backend_; }
   pool::SandboxPool& pool() { return *pool_; }
 
+  // Opens the store, which one process owns, and with it the sessions of earlier processes. The
+  // blueprints they use are started in the pool by then or later. StoreInUse, StoreUnavailable,
+  // StoreTooNew. Once.
+  Task<session::SessionManager*> open_sessions();
+
  private:
   Runtime(const asio::any_io_executor& executor, settings::Settings settings, settings::Env env,
           RuntimeOptions options);
@@ -73,6 +80,10 @@ class Runtime {
   registry::ToolRegistry registry_;
   std::unique_ptr<backend::Backend> backend_;
   std::unique_ptr<pool::SandboxPool> pool_;
+  asio::any_io_executor executor_;
+  SystemClock clock_;
+  session::PoolSandboxes sandboxes_;
+  std::unique_ptr<session::SessionManager> sessions_;
 };
 
 }  // namespace hearth::runtime

@@ -144,6 +144,7 @@ Task<RunAnswer> SessionManager::run(std::string id, std::string owner,
   session.has_run = true;
   session.record.last_used_at = lifecycle_.now();
   store_->mark(session.record);
+  answer.sandbox_id = session.sandbox->id();
   if (!request.mode) request.mode = session.details.mode;
   std::exception_ptr failure;
   try {

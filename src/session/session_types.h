@@ -91,6 +91,7 @@ enum class WhenBusy { wait, refuse };
 struct RunAnswer {
   execution::ExecutionResult result{};
   std::optional<ResumeAnswer> resumed{};  // the session was paused before
+  std::string sandbox_id{};
 };
 
 struct SessionView {

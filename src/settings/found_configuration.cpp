@@ -64,6 +64,9 @@ class Review {
       refuse("docker.image_prefix", "chooses the names of images");
     if (!settings.docker.build_network.empty())
       refuse("docker.build_network", "chooses a network of the engine");
+    if (!settings.session.snapshots_dir.empty())
+      refuse("session.snapshots_dir", "names a directory of workspaces");
+    if (!settings.store.url.empty()) refuse("store.url", "chooses a database");
     for (const auto& [ours, unused] : settings.host_path_map)
       refuse(member_of("host_path_map", ours), "names a path of the engine's machine");
     look_at_builder(settings.builder);

@@ -44,6 +44,10 @@ allow_degraded = true
 host = "tcp://127.0.0.1:4000"
 runtime = "runc"
 build_network = "host"
+[session]
+snapshots_dir = "/srv/snapshots"
+[store]
+url = "postgres://host/db"
 [host_path_map]
 "/data" = "/srv"
 [secrets]
@@ -77,14 +81,16 @@ TEST_CASE("a configuration that was only found may not reach outside of its dire
         "docker.host 10:8\n"
         "docker.runtime 11:11\n"
         "docker.build_network 12:17\n"
-        "host_path_map.\"/data\" 14:11\n"
-        "secrets.FROM_FILE.file 16:22\n"
-        "secrets.FROM_VARIABLE.env 17:25\n"
-        "blueprint[0].secrets[1] 20:25\n"
-        "blueprint[0].resources[0].host_path 22:13\n"
-        "blueprint[0].resources[0].docker_host_path 24:20\n"
-        "tool[0].file 27:8\n"
-        "tool[0].secrets[0] 29:12\n");
+        "session.snapshots_dir 14:17\n"
+        "store.url 16:7\n"
+        "host_path_map.\"/data\" 18:11\n"
+        "secrets.FROM_FILE.file 20:22\n"
+        "secrets.FROM_VARIABLE.env 21:25\n"
+        "blueprint[0].secrets[1] 24:25\n"
+        "blueprint[0].resources[0].host_path 26:13\n"
+        "blueprint[0].resources[0].docker_host_path 28:20\n"
+        "tool[0].file 31:8\n"
+        "tool[0].secrets[0] 33:12\n");
   CHECK(refused(folder.path(), reaching, {}, true).empty());
 }
 

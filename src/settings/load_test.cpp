@@ -314,8 +314,44 @@ replacement_delay_ms = 0
 }
 
 TEST_CASE("a section that nothing reads is refused") {
-  CHECK(complaints("[session]\nmax_sandboxes = 1\n") ==
-        Lines{"h.toml:1:2: error: session is not a known key"});
+  CHECK(complaints("[server]\nport = 1\n") ==
+        Lines{"h.toml:1:2: error: server is not a known key"});
+}
+
+TEST_CASE("A17 A14: the limits of sessions come from the file, or the variables operators know") {
+  const SessionSettings defaults;
+  CHECK(defaults.max_sandboxes == 1000);
+  CHECK(defaults.idle_timeout_ms == 1'800'000);
+  CHECK(load("[session]\nmax_sandboxes = 7\nidle_timeout_ms = 8\n").session ==
+        SessionSettings{.max_sandboxes = 7, .idle_timeout_ms = 8});
+  const Env env{{"HEARTH_MAX_SANDBOXES", "9"}, {"HEARTH_IDLE_TIMEOUT_MS", "10"}};
+  CHECK(load("[session]\nmax_sandboxes = 7\n", env).session ==
+        SessionSettings{.max_sandboxes = 9, .idle_timeout_ms = 10});
+  for (const char* key : {"max_sandboxes", "max_live", "idle_timeout_ms", "sweep_interval_ms",
+                          "gone_for_sec", "max_snapshot_mb", "max_snapshot_files"}) {
+    INFO(key);
+    CHECK(complaints("", {}, {{std::string("session.") + key, "-1"}}).size() == 1);
+    CHECK(complaints("", {}, {{std::string("session.") + key, "9999999999999"}}).size() == 1);
+  }
+  CHECK(complaints("[session]\nsnapshots_dir = 'here'\n") ==
+        Lines{"h.toml:2:17: error: session.snapshots_dir must be absolute, is \"here\""});
+}
+
+TEST_CASE("a store is a Postgres by its URL, without the password") {
+  for (const char* good :
+       {"", "postgres://hearth@db.example/hearth", "postgresql:///db?host=/run"}) {
+    INFO(good);
+    CHECK(load(std::string("[store]\nurl = '") + good + "'\n").store.url == good);
+  }
+  CHECK(complaints("[store]\nurl = 'mysql://db'\n").size() == 1);
+  for (const char* secret :
+       {"postgres://u:hunter2@db/x", "postgres:///x?user=u&password=hunter2"}) {
+    INFO(secret);
+    const Lines lines = complaints(std::string("[store]\nurl = '") + secret + "'\n");
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0].find("has a password in it") != std::string::npos);
+    CHECK(lines[0].find("hunter2") == std::string::npos);
+  }
 }
 
 TEST_CASE("directories of wheels are relative to the configuration's folder") {

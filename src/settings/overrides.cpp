@@ -33,6 +33,14 @@ OverridableKey::Kind kind_of() {
   return Kind::text;
 }
 
+// Two have the names under which operators know them.
+std::string variable_for(std::string_view section, std::string_view key) {
+  const bool is_known =
+      section == "session" && (key == "max_sandboxes" || key == "idle_timeout_ms");
+  return is_known ? "HEARTH_" + upper_case(key)
+                  : "HEARTH_" + upper_case(section) + '_' + upper_case(key);
+}
+
 std::vector<OverridableKey> list_keys() {
   std::vector<OverridableKey> keys;
   const Settings defaults;
@@ -40,7 +48,7 @@ std::vector<OverridableKey> list_keys() {
     for_each_field(fields, [&]<typename Field>(std::string_view key, const Field&) {
       OverridableKey entry{
           .section = std::string(section), .key = std::string(key), .kind = kind_of<Field>()};
-      entry.variable = "HEARTH_" + upper_case(section) + '_' + upper_case(key);
+      entry.variable = variable_for(section, key);
       keys.push_back(std::move(entry));
     });
   });

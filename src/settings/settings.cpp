@@ -110,6 +110,46 @@ void check_pool(Problems& problems, const PoolSettings& pool) {
   check_range(problems, "pool.replacement_delay_ms", pool.replacement_delay_ms, 0, 60'000);
 }
 
+void check_session(Problems& problems, const SessionSettings& session) {
+  constexpr std::int64_t year_ms = 31'536'000'000;
+  check_range(problems, "session.max_sandboxes", session.max_sandboxes, 1, 10'000'000);
+  check_range(problems, "session.max_live", session.max_live, 1, 100'000);
+  check_range(problems, "session.idle_timeout_ms", session.idle_timeout_ms, 1, year_ms);
+  check_range(problems, "session.sweep_interval_ms", session.sweep_interval_ms, 1, year_ms);
+  check_range(problems, "session.gone_for_sec", session.gone_for_sec, 0, year_ms / 1000);
+  check_range(problems, "session.max_snapshot_mb", session.max_snapshot_mb, 1, 1'000'000);
+  check_range(problems, "session.max_snapshot_files", session.max_snapshot_files, 1, 10'000'000);
+  if (!session.snapshots_dir.empty() && !session.snapshots_dir.starts_with('/'))
+    problems.push_back(
+        {"session.snapshots_dir", "must be absolute, is " + in_quotes(session.snapshots_dir)});
+  check_no_nul(problems, "session.snapshots_dir", session.snapshots_dir);
+}
+
+// user:password@host, or password=... as a parameter.
+bool has_password(std::string_view url) {
+  const std::size_t host = url.find("://");
+  const std::string_view rest = url.substr(host == std::string_view::npos ? 0 : host + 3);
+  const std::string_view authority = rest.substr(0, rest.find_first_of("/?"));
+  const std::size_t at = authority.rfind('@');
+  return (at != std::string_view::npos && authority.substr(0, at).find(':') != authority.npos) ||
+         rest.find("password=") != std::string_view::npos;
+}
+
+void check_store(Problems& problems, const StoreSettings& store) {
+  check_range(problems, "store.time_limit_ms", store.time_limit_ms, 100, 600'000);
+  if (store.url.empty()) return;
+  if (has_password(store.url)) {
+    problems.push_back({.field = "store.url",
+                        .message = "has a password in it, and no secret stands in a configuration; "
+                                   "put it into the file that PGPASSFILE names",
+                        .confidential = true});
+  } else if (!store.url.starts_with("postgres://") && !store.url.starts_with("postgresql://")) {
+    problems.push_back({"store.url", "must be empty or like postgres://user@host/database, is " +
+                                         in_quotes(store.url)});
+  }
+  check_no_nul(problems, "store.url", store.url);
+}
+
 void check_sections(Problems& problems, const Settings& settings) {
   if (!settings.state.dir.starts_with('/'))
     problems.push_back({"state.dir", "must be absolute, is " + in_quotes(settings.state.dir)});
@@ -117,6 +157,8 @@ void check_sections(Problems& problems, const Settings& settings) {
   check_pool(problems, settings.pool);
   check_builder(problems, settings.builder);
   check_docker(problems, settings);
+  check_session(problems, settings.session);
+  check_store(problems, settings.store);
 }
 
 // Values are not repeated: the secret itself may stand in the wrong place.

@@ -87,6 +87,26 @@ struct DockerSettings {
   bool operator==(const DockerSettings&) const = default;
 };
 
+// Sessions outlive their sandboxes; see docs/sessions.md.
+struct SessionSettings {
+  std::int64_t max_sandboxes = 1000;         // sessions, live and cold together
+  std::int64_t max_live = 100;               // of them with a sandbox
+  std::int64_t idle_timeout_ms = 1'800'000;  // then one that waits is paused
+  std::int64_t sweep_interval_ms = 60'000;   // how often that is looked at
+  std::int64_t gone_for_sec = 86'400;        // how long one that is gone is remembered
+  std::string snapshots_dir{};               // empty: below state.dir; may be shared
+  std::int64_t max_snapshot_mb = 1024;       // all files of a workspace
+  std::int64_t max_snapshot_files = 100'000;
+  bool operator==(const SessionSettings&) const = default;
+};
+
+// Where the records of sessions are.
+struct StoreSettings {
+  std::string url{};                  // postgres://...; empty: SQLite, below state.dir
+  std::int64_t time_limit_ms = 5000;  // for an answer of Postgres
+  bool operator==(const StoreSettings&) const = default;
+};
+
 // Where a secret's value is read when it is needed. Exactly one is set.
 struct SecretSource {
   std::optional<std::string> env{};
@@ -107,6 +127,8 @@ struct Settings {
   BuilderSettings builder{};
   NativeSettings native{};
   DockerSettings docker{};
+  SessionSettings session{};
+  StoreSettings store{};
   // Paths as this process sees them to the same as the engine's machine does.
   std::map<std::string, std::string> host_path_map{};
   std::map<std::string, SecretSource> secrets{};

@@ -59,6 +59,24 @@ void for_each_field(Self& docker, Visit&& visit) {
   visit("tools", docker.tools);
 }
 
+template <blueprint::MaybeConst<SessionSettings> Self, typename Visit>
+void for_each_field(Self& session, Visit&& visit) {
+  visit("max_sandboxes", session.max_sandboxes);
+  visit("max_live", session.max_live);
+  visit("idle_timeout_ms", session.idle_timeout_ms);
+  visit("sweep_interval_ms", session.sweep_interval_ms);
+  visit("gone_for_sec", session.gone_for_sec);
+  visit("snapshots_dir", session.snapshots_dir);
+  visit("max_snapshot_mb", session.max_snapshot_mb);
+  visit("max_snapshot_files", session.max_snapshot_files);
+}
+
+template <blueprint::MaybeConst<StoreSettings> Self, typename Visit>
+void for_each_field(Self& store, Visit&& visit) {
+  visit("url", store.url);
+  visit("time_limit_ms", store.time_limit_ms);
+}
+
 template <blueprint::MaybeConst<SecretSource> Self, typename Visit>
 void for_each_field(Self& source, Visit&& visit) {
   visit("env", source.env);
@@ -83,6 +101,8 @@ void for_each_section(Self& settings, Visit&& visit) {
   visit("builder", settings.builder);
   visit("native", settings.native);
   visit("docker", settings.docker);
+  visit("session", settings.session);
+  visit("store", settings.store);
 }
 
 template <blueprint::MaybeConst<Settings> Self, typename Visit>

@@ -1,0 +1,332 @@
+#include "cli/session_command.h"
+
+#include "api/execution.h"
+#include "base/log.h"
+#include "cli/complaint.h"
+#include "cli/exit_code.h"
+#include "cli/run_output.h"
+#include "cli/session_view.h"
+#include "cli/session_work.h"
+#include "cli/shared_options.h"
+#include "cli/terminal.h"
+
+#include <CLI/CLI.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+namespace hearth::cli {
+namespace {
+
+constexpr const char* session_details =
+    R"(A session keeps its files, in /workspace, from one command to the next; between them it is paused.
+Variables do not outlive a command. Sessions are in `sessions` of the state directory, which one
+process at a time uses; their owner is `local`. `hearth run` and builds never need them.)";
+
+// Of all commands below; each uses what it declares.
+struct SessionOptions {
+  RunOptions plan{};
+  std::string config{};
+  std::string id{};
+  std::vector<std::string> ids{};
+  std::string file{};
+  std::string timeout{};
+  std::vector<std::string> labels{};
+  std::vector<std::string> env{};
+  std::string from{};
+  double ttl_seconds = 0;
+  double idle_seconds = 0;
+  std::string state{};
+  bool as_json = false;
+  bool quiet = false;
+};
+
+std::map<std::string, std::string> pairs_in(const std::vector<std::string>& texts,
+                                            const char* option) {
+  std::map<std::string, std::string> pairs;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw CLI::ValidationError(option, "expects NAME=VALUE, got " + text);
+    pairs[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return pairs;
+}
+
+std::chrono::milliseconds milliseconds_of(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+void print(const SessionOptions& options, const session::SessionView& view) {
+  if (options.as_json) {
+    std::cout << boost::json::serialize(session_json(view)) << '\n';
+  } else {
+    std::cout << view.record.id << '\n';
+  }
+}
+
+session::CreateRequest create_request(const SessionOptions& options, const std::string& blueprint) {
+  session::CreateRequest request{.owner = local_owner, .blueprint = blueprint};
+  request.details.labels = pairs_in(options.labels, "--label");
+  request.details.env = pairs_in(options.env, "--env");
+  if (options.idle_seconds > 0)
+    request.details.idle_timeout_ms = milliseconds_of(options.idle_seconds).count();
+  if (options.ttl_seconds > 0) request.time_to_live = milliseconds_of(options.ttl_seconds);
+  if (!options.from.empty()) request.from = session::SnapshotOrigin{.session_id = options.from};
+  return request;
+}
+
+// It is told only after the workspace is on the disk.
+Task<int> create_paused(const SessionOptions& options, SessionWork& work,
+                        session::CreateRequest request) {
+  co_await work.start(request.blueprint);
+  const session::SessionView made = co_await work.sessions().create(std::move(request));
+  co_await work.sessions().pause(made.record.id, local_owner);
+  print(options, co_await work.sessions().get(made.record.id, local_owner));
+  co_return exit_code::ok;
+}
+
+Task<int> make_new(const SessionOptions& options, SessionWork& work) {
+  co_return co_await create_paused(options, work, create_request(options, work.usual_blueprint()));
+}
+
+Task<int> import_tar(const SessionOptions& options, SessionWork& work) {
+  session::CreateRequest request = create_request(options, work.usual_blueprint());
+  request.archive =
+      os::UniqueFd(options.file == "-" ? ::dup(STDIN_FILENO)
+                                       : ::open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!request.archive) throw OsError("open " + options.file);
+  co_return co_await create_paused(options, work, std::move(request));
+}
+
+execution::TurnRequest turn_request(const SessionOptions& options, std::string script) {
+  execution::TurnRequest request{.script = std::move(script),
+                                 .execution_id = api::new_execution_id()};
+  if (!options.timeout.empty()) {
+    const std::optional<double> seconds = parse_seconds(options.timeout);
+    if (!seconds)
+      throw CLI::ValidationError(
+          "--timeout", "expects seconds, more than 0 and at most a year, got " + options.timeout);
+    request.time_limit = milliseconds_of(*seconds);
+  }
+  request.env = pairs_in(options.env, "--env");
+  return request;
+}
+
+std::unique_ptr<RunOutput> output_for(const SessionOptions& options) {
+  if (options.as_json) return result_output(std::cout);
+  const bool with_colours = wants_colours(STDERR_FILENO, settings::current_env());
+  return human_output(std::cout, std::cerr,
+                      {.with_colours = with_colours, .quiet = options.quiet, .in_steps = true});
+}
+
+api::Resumed resumed_of(const session::ResumeAnswer& answer) {
+  return {.source = std::string(enum_name(answer.source)), .work_lost = answer.work_lost};
+}
+
+void tell_resumed(const SessionOptions& options, const api::Resumed& resumed) {
+  if (!options.as_json && !options.quiet && resumed.work_lost)
+    std::cerr << "hearth: what was done in the session after its last pause is lost\n";
+}
+
+Task<int> run_script(const SessionOptions& options, std::string script, SessionWork& work) {
+  const session::SessionView view = co_await work.sessions().get(options.id, local_owner);
+  co_await work.start(view.record.blueprint);
+  execution::TurnRequest request = turn_request(options, std::move(script));
+  api::Execution execution{.id = request.execution_id, .session_id = options.id, .is_step = true};
+  const std::unique_ptr<RunOutput> output = output_for(options);
+  output->started(execution);
+  session::RunAnswer answer =
+      co_await work.run(options.id, std::move(request),
+                        [&output](const wire::Event& event) { output->event(event); });
+  execution.sandbox_id = "sb_" + answer.sandbox_id;
+  if (answer.resumed) execution.resumed = resumed_of(*answer.resumed);
+  if (execution.resumed) tell_resumed(options, *execution.resumed);
+  // The answer is told only after the files it left are on the disk.
+  const session::PauseAnswer paused = co_await work.sessions().pause(options.id, local_owner);
+  output->ended(answer.result, execution);
+  for (const std::string& path : paused.left_out)
+    std::cerr << "hearth: not kept, as it is no file, directory or link: " << path << '\n';
+  co_return exit_code_of(answer.result);
+}
+
+Task<int> list(const SessionOptions& options, SessionWork& work) {
+  std::vector<session::SessionView> all;
+  store::ListQuery query{.owner = local_owner};
+  while (true) {
+    std::vector<session::SessionView> page = co_await work.sessions().list(query);
+    if (page.empty()) break;
+    query.after = {page.back().record.created_at, page.back().record.id};
+    for (session::SessionView& view : page) all.push_back(std::move(view));
+  }
+  if (options.as_json) {
+    boost::json::array items;
+    for (const session::SessionView& view : all) items.push_back(session_json(view));
+    const boost::json::object page{{"items", std::move(items)}, {"next_cursor", nullptr}};
+    std::cout << boost::json::serialize(page) << '\n';
+  } else {
+    std::cout << session_table(all);
+  }
+  co_return exit_code::ok;
+}
+
+Task<int> show(const SessionOptions& options, SessionWork& work) {
+  const session::SessionView view = co_await work.sessions().get(options.id, local_owner);
+  if (options.as_json) {
+    print(options, view);
+  } else {
+    std::cout << session_lines(view);
+  }
+  co_return exit_code::ok;
+}
+
+Task<int> remove(const SessionOptions& options, SessionWork& work) {
+  for (const std::string& id : options.ids) co_await work.sessions().remove(id, local_owner);
+  co_return exit_code::ok;
+}
+
+Task<int> export_tar(const SessionOptions& options, SessionWork& work) {
+  const bool to_stdout = options.file.empty() || options.file == "-";
+  if (to_stdout && ::isatty(STDOUT_FILENO) == 1)
+    throw Error("an archive is not for a terminal; name a FILE");
+  const os::UniqueFd file(
+      to_stdout ? ::dup(STDOUT_FILENO)
+                : ::open(options.file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file) throw OsError("create " + options.file);
+  const std::vector<std::string> left_out = co_await work.sessions().export_to(
+      options.id, local_owner, file.get(), to_stdout ? "standard output" : options.file);
+  for (const std::string& path : left_out)
+    std::cerr << "hearth: left out, as this link could lead out of the archive: " << path << '\n';
+  co_return exit_code::ok;
+}
+
+Task<int> print_stats(const SessionOptions& options, SessionWork& work) {
+  const session::SessionStats stats = work.sessions().stats();
+  std::cout << (options.as_json ? to_json(stats) + '\n' : stats_lines(stats));
+  co_return exit_code::ok;
+}
+
+// ---- the command line
+
+int work_or_complain(SessionOptions& options, const SessionTask& task) try {
+  if (!options.config.empty()) options.plan.config = options.config;
+  options.plan.pool_size = 0;  // a sandbox is made when it is needed
+  return with_sessions(options.plan, task);
+} catch (const CLI::Error&) {
+  throw;
+} catch (...) {
+  return complain_about_current_exception();
+}
+
+class Commands {
+ public:
+  Commands(CLI::App& parent, int& result) : parent_(parent), result_(result) {}
+
+  // The options stay where they are as long as the command.
+  template <typename Act>
+  std::pair<CLI::App*, std::shared_ptr<SessionOptions>> add(const char* name, const char* what,
+                                                            Act act) {
+    CLI::App* command = parent_.add_subcommand(name, what);
+    const auto options = std::make_shared<SessionOptions>();
+    options->plan.any_blueprint = true;
+    command->add_option("-c,--config", options->config, "The configuration")->type_name("FILE");
+    command->add_flag("--json", options->as_json, "Print JSON");
+    command->callback(
+        [options, act, &result = result_] { result = work_or_complain(*options, act(*options)); });
+    return {command, options};
+  }
+
+ private:
+  CLI::App& parent_;
+  int& result_;
+};
+
+template <Task<int> (*work)(const SessionOptions&, SessionWork&)>
+SessionTask task_of(const SessionOptions& options) {
+  return [&options](SessionWork& sessions) { return work(options, sessions); };
+}
+
+void add_creation_options(CLI::App& command, SessionOptions& options) {
+  options.plan.any_blueprint = false;
+  command.add_option("-b,--blueprint", options.plan.blueprint, "Its blueprint")->type_name("NAME");
+  add_backend_option(command, options.plan);
+  command.add_option("--label", options.labels, "To find it by")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("-e,--env", options.env, "An environment variable of all its runs")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--ttl", options.ttl_seconds, "Deleted after so many seconds")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 3.2e8));
+  command.add_option("--idle-timeout", options.idle_seconds, "Paused after so many idle seconds")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 3.2e8));
+}
+
+void add_commands_that_create(Commands& commands) {
+  const auto [fresh, new_options] = commands.add("new", "Create a session", task_of<make_new>);
+  add_creation_options(*fresh, *new_options);
+  fresh->add_option("--from", new_options->from, "Begin with the files of this session")
+      ->type_name("SESSION");
+  const auto [import, import_options] =
+      commands.add("import", "Create a session with the files of a tar", task_of<import_tar>);
+  add_creation_options(*import, *import_options);
+  import->add_option("FILE", import_options->file, "The tar, packed or not; - is standard input")
+      ->type_name("")
+      ->required();
+}
+
+void add_run(Commands& commands) {
+  const auto [run, options] =
+      commands.add("run", "Run a script in a session", [](const SessionOptions& given) {
+        return [&given, script = read_script(given.file.empty() ? "-" : given.file)](
+                   SessionWork& work) { return run_script(given, script, work); };
+      });
+  run->add_option("SESSION", options->id, "Its id")->type_name("")->required();
+  run->add_option("FILE", options->file, "A Python script; - or none is standard input")
+      ->type_name("");
+  run->add_option("-t,--timeout", options->timeout, "Time limit")->type_name("SECONDS");
+  run->add_option("-e,--env", options->env, "A variable for this run")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  add_backend_option(*run, options->plan);
+  run->add_flag("-q,--quiet", options->quiet, "No summary");
+}
+
+void add_commands_that_look(Commands& commands) {
+  commands.add("list", "List sessions", task_of<list>);
+  const auto [shown, show_options] = commands.add("show", "Show a session", task_of<show>);
+  shown->add_option("SESSION", show_options->id, "Its id")->type_name("")->required();
+  const auto [removed, remove_options] =
+      commands.add("rm", "Delete sessions with their files", task_of<remove>);
+  removed->add_option("SESSION", remove_options->ids, "Their ids")->type_name("")->required();
+  const auto [exported, export_options] =
+      commands.add("export", "Write a session's files as a tar with zstd", task_of<export_tar>);
+  exported->add_option("SESSION", export_options->id, "Its id")->type_name("")->required();
+  exported->add_option("FILE", export_options->file, "Where to; - or none is standard output")
+      ->type_name("");
+  commands.add("stats", "Count sessions by their state", task_of<print_stats>);
+}
+
+}  // namespace
+
+void add_session_command(CLI::App& app, int& result) {
+  CLI::App* command =
+      app.add_subcommand("session", "Run scripts one after the other that share their files");
+  command->footer(session_details);
+  command->require_subcommand(1);
+  Commands commands(*command, result);
+  add_commands_that_create(commands);
+  add_run(commands);
+  add_commands_that_look(commands);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""`hearth session` as its users meet it, with real sandboxes. Argument: the hearth program."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HEARTH = os.path.abspath(sys.argv.pop())
+PATIENCE_SECONDS = 120
+
+MAKE_TREE = r"""
+import os, socket
+os.makedirs("d/closed")
+open("d/closed/inner", "w").write("inside")
+os.chmod("d/closed", 0o500)
+open(b"\xff\xfe", "wb").write(b"no UTF-8")
+open("run.sh", "w").write("#!/bin/sh\n")
+os.chmod("run.sh", 0o750)
+open("secret", "w").write("closed")
+os.chmod("secret", 0)
+open("empty", "w").close()
+open(".dotfile", "w").write("kept")
+with open("sparse", "wb") as file:
+    file.truncate(9_000_000)
+    file.seek(5_000_000)
+    file.write(b"middle")
+os.symlink("d/closed/inner", "link")
+os.symlink("/usr/bin/python3", "python")
+os.mkfifo("fifo")
+for number in range(1500):
+    open("many%d" % number, "w").write(str(number))
+"""
+
+LOOK_AT_TREE = r"""
+import hashlib, os, stat
+def look(folder):
+    for name in sorted(os.listdir(folder)):
+        path = folder + b"/" + name
+        info = os.lstat(path)
+        line = [path, stat.filemode(info.st_mode)]
+        if stat.S_ISLNK(info.st_mode):
+            line.append(os.readlink(path))
+        elif stat.S_ISREG(info.st_mode):
+            mode = stat.S_IMODE(info.st_mode)
+            os.chmod(path, 0o600)
+            line += [hashlib.sha256(open(path, "rb").read()).hexdigest(), info.st_mtime_ns]
+            os.chmod(path, mode)
+            os.utime(path, ns=(info.st_mtime_ns, info.st_mtime_ns))
+        if not stat.S_ISFIFO(info.st_mode):
+            print(line)
+        if stat.S_ISDIR(info.st_mode):
+            look(path)
+look(b".")
+"""
+
+
+class Sessions(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        os.chmod(self.folder.name, 0o755)
+        self.env = {**os.environ, "HEARTH_STATE_DIR": os.path.join(self.folder.name, "state")}
+
+    def hearth(self, *arguments, script=None, code=0):
+        done = subprocess.run(
+            [HEARTH, "session", *arguments],
+            input=script,
+            cwd=self.folder.name,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def new(self, *arguments):
+        return self.hearth("new", *arguments).stdout.strip()
+
+    def run_in(self, session, script, code=0):
+        return self.hearth("run", "-q", session, script=script, code=code).stdout
+
+    def result_in(self, session, script):
+        done = self.hearth("run", "--json", session, script=script)
+        return json.loads(done.stdout)
+
+    def test_files_of_every_kind_come_back_as_they_were(self):
+        session = self.new()
+        made = self.hearth("run", "-q", session, script=MAKE_TREE + LOOK_AT_TREE)
+        self.assertIn("not kept, as it is no file, directory or link: fifo", made.stderr)
+        self.assertGreater(len(made.stdout.splitlines()), 1500)
+        found = self.run_in(session, LOOK_AT_TREE)
+        self.assertEqual(found, made.stdout)
+
+    def test_an_unchanged_workspace_is_not_written_again(self):
+        session = self.new()
+        self.run_in(session, "open('a', 'w').write('1')")
+        generation = json.loads(self.hearth("show", "--json", session).stdout)["generation"]
+        self.run_in(session, "open('a').read()")
+        shown = json.loads(self.hearth("show", "--json", session).stdout)
+        self.assertEqual(shown["generation"], generation)
+
+    def test_steps_of_a_session_share_files_and_say_where_they_came_from(self):
+        session = self.new("--label", "user=7", "-e", "TOKEN=abc")
+        first = self.result_in(
+            session, "import os; x = os.environ['TOKEN']; open('a', 'w').write(x)"
+        )
+        self.assertEqual(first["session_id"], session)
+        second = self.result_in(session, "print(open('a').read(), 'x' in globals())")
+        self.assertEqual(second["stdout"], "abc False\n")
+        self.assertEqual(second["resumed"], {"source": "snapshot"})
+        shown = self.hearth("show", session).stdout
+        self.assertIn("TOKEN", shown)
+        self.assertNotIn("abc", shown)
+        listed = json.loads(self.hearth("list", "--json").stdout)["items"]
+        self.assertEqual([item["labels"] for item in listed], [{"user": "7"}])
+
+    def test_a_session_can_be_copied_exported_and_imported(self):
+        session = self.new()
+        self.run_in(session, "import os; open('a', 'w').write('1'); os.symlink('/etc', 'out')")
+        copy = self.new("--from", session)
+        self.run_in(copy, "open('a', 'w').write('2')")
+        done = self.hearth("export", session, "out.tar.zst")
+        self.assertIn("could lead out of the archive: out", done.stderr)
+        imported = self.hearth("import", "out.tar.zst").stdout.strip()
+        look = "import os; print(open('a').read(), sorted(os.listdir('.')))"
+        self.assertEqual(self.run_in(imported, look), "1 ['a']\n")
+        self.assertEqual(self.run_in(copy, look), "2 ['a', 'out']\n")
+
+    def test_a_deleted_session_is_gone_and_an_unknown_one_unknown(self):
+        session = self.new()
+        self.hearth("rm", session)
+        done = self.hearth("run", session, script="1", code=2)
+        self.assertIn("is gone: deleted", done.stderr)
+        done = self.hearth("show", "ses_nothing", code=2)
+        self.assertIn("there is no session ses_nothing", done.stderr)
+        self.assertIn("total 0\n", self.hearth("stats").stdout)
+
+    def test_a_damaged_snapshot_is_an_error_that_names_a_way_out(self):
+        session = self.new()
+        self.run_in(session, "open('a', 'w').write('1')")
+        archive = os.path.join(
+            self.env["HEARTH_STATE_DIR"], "sessions/snapshots", session, "2/workspace.tar.zst"
+        )
+        with open(archive, "r+b") as file:
+            file.seek(30)
+            file.write(b"!!!!")
+        done = self.hearth("run", session, script="print('ran')", code=2)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("it can be resumed from generation 1", done.stderr)
+
+    def test_a20_a28_one_process_owns_them_and_after_its_kill_the_loss_is_told(self):
+        session = self.new()
+        self.run_in(session, "open('a', 'w').write('kept')")
+        script = "open('a', 'w').write('lost'); print('begun', flush=True)\nwhile True: pass"
+        with subprocess.Popen(
+            [HEARTH, "session", "run", session],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=self.env,
+            text=True,
+        ) as process:
+            process.stdin.write(script)
+            process.stdin.close()
+            self.assertEqual(process.stdout.readline(), "begun\n")
+            refused = self.hearth("list", code=2)
+            self.assertIn("another Hearth process owns the store", refused.stderr)
+            process.send_signal(signal.SIGKILL)
+        done = self.hearth("run", session, script="print(open('a').read())")
+        self.assertEqual(done.stdout, "kept\n")
+        self.assertIn("after its last pause is lost", done.stderr)
+
+    def test_an_interrupt_ends_the_script_and_keeps_its_files(self):
+        session = self.new()
+        script = "open('a', 'w').write('kept'); print('begun', flush=True)\nwhile True: pass"
+        with subprocess.Popen(
+            [HEARTH, "session", "run", "-q", session],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self.env,
+            text=True,
+        ) as process:
+            process.stdin.write(script)
+            process.stdin.close()
+            self.assertEqual(process.stdout.readline(), "begun\n")
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(PATIENCE_SECONDS), 130)
+        self.assertEqual(self.run_in(session, "print(open('a').read())"), "kept\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
