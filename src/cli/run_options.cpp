@@ -16,7 +16,10 @@ void add_run_options(CLI::App& command, RawRunOptions& raw) {
       ->type_name("NAME");
   command.add_option("-t,--timeout", raw.timeout, "Time limit of each script")
       ->type_name("SECONDS");
-  command.add_option("-m,--memory", raw.memory, "Memory limit, like 512M or 2G")->type_name("SIZE");
+  command
+      .add_option("-m,--memory", raw.memory,
+                  "Memory limit: megabytes, or with a unit like 512M or 2G")
+      ->type_name("SIZE");
   add_script_options(command, raw.script);
   add_backend_option(command, options);
   add_python_option(command, options);
@@ -51,7 +54,9 @@ RunOptions checked(const RawRunOptions& raw) {
   if (!raw.memory.empty()) {
     options.memory_mb = parse_megabytes(raw.memory);
     if (!options.memory_mb)
-      throw CLI::ValidationError("--memory", "expects a size like 512M or 2G, got " + raw.memory);
+      throw CLI::ValidationError(
+          "--memory",
+          "expects megabytes or a size like 512M or 2G, from 1M to 16T, got " + raw.memory);
   }
   apply(raw.script, options);
   options.pool_size = 0;  // a sandbox is made when it is needed

@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view usual_name = "default";
+constexpr std::int64_t most_megabytes = 16'777'216;  // as in a configuration
 
 settings::LoadedSettings load(const RunOptions& options, const settings::Env& env) {
   std::optional<fs::path> named;
@@ -63,10 +64,38 @@ void apply(const RunOptions& options, blueprint::SandboxConfig& config) {
   for (const blueprint::FileResource& mount : options.mounts) config.resources.push_back(mount);
 }
 
+// A name that Python takes, close to one that it does not.
+std::string as_identifier(std::string name) {
+  for (char& letter : name)
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0)
+    name.insert(0, 1, '_');
+  return name;
+}
+
+// The file named on the command line takes the place of a configured tool's, which keeps its
+// packages and secrets.
+bool replaces_configured_tool(const std::string& file, const std::string& blueprint,
+                              std::vector<settings::ToolDeclaration>& configured) {
+  const std::string name = fs::path(file).stem().string();
+  for (settings::ToolDeclaration& tool : configured) {
+    if (tool.config.name != name) continue;
+    tool.file = file;
+    std::vector<std::string>& blueprints = tool.config.blueprints;
+    if (std::find(blueprints.begin(), blueprints.end(), blueprint) == blueprints.end())
+      blueprints.push_back(blueprint);
+    return true;
+  }
+  return false;
+}
+
 registry::Tool named_tool(const std::string& file, const std::string& blueprint) {
   blueprint::ToolConfig config;
   config.name = fs::path(file).stem().string();
   config.blueprints = {blueprint};
+  if (const std::string usable = as_identifier(config.name); usable != config.name)
+    throw Error("--tool " + file + ": scripts know a tool by the name of its file, which must be " +
+                "a Python identifier; rename it to " + usable + ".py");
   return registry::tool_from_file(std::move(config), file);
 }
 
@@ -78,10 +107,14 @@ std::optional<std::int64_t> parse_megabytes(const std::string& text) {
   std::string unit(end, text.data() + text.size());
   std::transform(unit.begin(), unit.end(), unit.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
-  if (error != std::errc() || value <= 0 || value > (1 << 24)) return std::nullopt;
-  if (unit.empty() || unit == "M" || unit == "MB") return value;
-  if (unit == "G" || unit == "GB") return value * 1024;
-  return std::nullopt;
+  if (unit == "G" || unit == "GB" || unit == "T" || unit == "TB") {
+    if (value > most_megabytes) return std::nullopt;
+    value *= unit.front() == 'G' ? 1024 : 1024 * 1024;
+  } else if (!unit.empty() && unit != "M" && unit != "MB") {
+    return std::nullopt;
+  }
+  if (error != std::errc() || value <= 0 || value > most_megabytes) return std::nullopt;
+  return value;
 }
 
 std::optional<double> parse_seconds(const std::string& text) {
@@ -122,9 +155,11 @@ RunPlan make_run_plan(const RunOptions& options, const settings::Env& env) {
     if (!options.python.empty())
       runtime::set_python(config, options.python, loaded.settings.pool.backend);
   }
-  plan.registry = runtime::register_settings(loaded, runtime::usual_backends());
   std::vector<registry::Tool> tools;
-  for (const std::string& file : options.tools) tools.push_back(named_tool(file, plan.blueprint));
+  for (const std::string& file : options.tools)
+    if (!replaces_configured_tool(file, plan.blueprint, loaded.settings.tools))
+      tools.push_back(named_tool(file, plan.blueprint));
+  plan.registry = runtime::register_settings(loaded, runtime::usual_backends());
   if (!tools.empty()) plan.registry.register_tools(std::move(tools));
   plan.settings = std::move(loaded.settings);
   return plan;

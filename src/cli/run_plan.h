@@ -36,7 +36,7 @@ struct RunOptions {
   std::vector<settings::CommandLineSetting> overrides{};
 };
 
-// "512M", "2g", and "512" as megabytes; nothing if it is none.
+// "512M", "2g", "1T", and "512" as megabytes; nothing if it is none, or more than 16 TB.
 std::optional<std::int64_t> parse_megabytes(const std::string& text);
 // More than 0 and at most a year; nothing for anything else.
 std::optional<double> parse_seconds(const std::string& text);

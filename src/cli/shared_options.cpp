@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,8 @@ void add_variable(std::map<std::string, std::string>& env, const std::string& te
     env[name] = text.substr(equals + 1);
   } else if (const char* ours = std::getenv(name.c_str()); ours != nullptr) {
     env[name] = ours;
+  } else {
+    std::cerr << "hearth: --env " << name << ": not set here, so scripts do not get it\n";
   }
 }
 

@@ -142,6 +142,22 @@ class Run(RunCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
             self.assertIn(words, done.stderr)
 
+    def test_a_variable_that_is_not_set_is_told(self):
+        done = self.run_hearth("-q", "-e", "HEARTH_TEST_NOPE", script="print(1)")
+        self.assertEqual((done.returncode, done.stdout), (0, "1\n"))
+        self.assertEqual(
+            done.stderr, "hearth: --env HEARTH_TEST_NOPE: not set here, so scripts do not get it\n"
+        )
+
+    def test_sizes_have_units_and_a_range(self):
+        done = self.run_hearth("-q", "-m", "64", script="x = bytearray(100 << 20)")
+        self.assertEqual(done.returncode, 137, done.stderr)  # megabytes
+        self.assertEqual(self.run_hearth("-q", "-m", "16T", script="1").stdout, "1\n")
+        for size in ("1K", "17T", "0", "16777217", "-1", "9223372036854775807G"):
+            done = self.run_hearth("--memory=" + size, script="1")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("a size like 512M or 2G, from 1M to 16T, got " + size, done.stderr)
+
     def test_all_files_are_there_before_the_first_runs(self):
         done = self.run_hearth(self.file("one.py", "print('ran')"), "nothing.py")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
@@ -312,6 +328,31 @@ class Run(RunCase):
         tool = os.path.join(SOURCE, "examples", "tools", "text_stats.py")
         done = self.run_hearth("--tool", tool, script="word_count('two words').data['words']")
         self.assertEqual((done.returncode, done.stdout), (0, "2\n"), done.stderr)
+
+    def test_a_tool_of_the_command_line_takes_the_place_of_a_configured_one(self):
+        self.file("billing.py", "import os\ndef which(): return 'configured'\n")
+        self.file("other.py", "def which(): return 'other'\n")
+        os.mkdir(os.path.join(self.folder.name, "new"))
+        new = self.file("new/billing.py", "import os\ndef which(): return os.environ['KEY']\n")
+        config = self.file(
+            "hearth.toml",
+            '[[blueprint]]\nname = "one"\n[[blueprint]]\nname = "two"\n'
+            '[[tool]]\nname = "billing"\nfile = "billing.py"\nblueprints = ["one"]\n'
+            'secrets = ["KEY"]\n',
+        )
+        for blueprint in ("one", "two"):  # which has not got the configured one
+            options = ["-c", config, "-b", blueprint, "--tool", new]
+            done = self.run_hearth(*options, "-e", "KEY=new", script="print(which())")
+            self.assertEqual((done.returncode, done.stdout), (0, "new\n"), done.stderr)
+            refused = self.run_hearth(*options, script="print(which())")
+            self.assertIn("KEY", refused.stderr)  # its secrets stay
+            self.assertEqual(refused.returncode, 2)
+
+    def test_a_tool_whose_file_has_a_name_that_python_does_not_take_is_refused(self):
+        for name, usable in (("my-tool.py", "my_tool.py"), ("2nd.py", "_2nd.py")):
+            done = self.run_hearth("--tool", self.file(name, "def f(): pass"), script="1")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("rename it to " + usable, done.stderr)
 
     def test_a_tool_that_does_not_load_is_named(self):
         tool = self.file("broken.py", "raise ValueError('at import')\n")
