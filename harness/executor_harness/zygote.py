@@ -45,6 +45,7 @@ def sandbox_spec_type():
             ("use_landlock", u64),
             ("init_path", text),
             ("versions", text),
+            ("environment", ctypes.POINTER(text)),
             ("after_fork", ctypes.c_void_p),
             ("own_pid_namespace", i32),
             ("stream", i32),
@@ -58,6 +59,10 @@ def sandbox_spec_type():
     return SandboxSpec
 
 
+def null_terminated(words):
+    return (ctypes.c_char_p * (len(words) + 1))(*words, None)
+
+
 class Zygote:
     """Creates everything that forking a sandbox needs before the first one."""
 
@@ -67,15 +72,17 @@ class Zygote:
         # With the interpreter's lock held: new processes return from the middle of the call.
         self.native_serve = ctypes.PyDLL(ISOLATE_LIBRARY).hearth_serve
         self.filter = ctypes.create_string_buffer(seccomp_filter, len(seccomp_filter))
-        paths = [os.fsencode(path) for path in writable_paths] + [None]
+        paths = [os.fsencode(path) for path in writable_paths]
+        environment = [b"%s=%s" % variable for variable in os.environb.items()]
         after_fork = ctypes.cast(ctypes.pythonapi.PyOS_AfterFork_Child, ctypes.c_void_p)
         own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self.spec = sandbox_spec_type()(
             seccomp_filter=ctypes.addressof(self.filter),
             seccomp_length=len(self.filter) // 8,
-            writable_paths=(ctypes.c_char_p * len(paths))(*paths),
+            writable_paths=null_terminated(paths),
             init_path=INIT,
             versions=("%s/%s" % (python_version(), HARNESS_VERSION)).encode(),
+            environment=null_terminated(environment),
             after_fork=after_fork.value,
             own_pid_namespace=moved_away(own_pid_namespace),
         )

@@ -102,6 +102,7 @@ class HumanOutput : public RunOutput {
   void show(const wire::Pong& /*body*/) {}
   void show(const wire::FileAnswer& /*body*/) {}
   void show(const wire::Window& /*body*/) {}
+  void show(const wire::Started& /*body*/) {}
 
   std::ostream& out_;
   std::ostream& errors_;

@@ -15,6 +15,8 @@
 namespace hearth::docker {
 namespace {
 
+constexpr const char* packages = "/hearth/packages";
+
 namespace json = boost::json;
 namespace layout = backend::layout;
 
@@ -196,9 +198,9 @@ std::vector<std::string> init_command(const std::vector<std::string>& preload,
                                       const std::vector<std::string>& options) {
   std::vector<std::string> words = {"/hearth/hearth-init"};
   words.insert(words.end(), options.begin(), options.end());
+  words.insert(words.end(), {"--packages", packages});
   // -s: no packages of a user. Bytecode goes nowhere: the root is read-only.
-  words.insert(words.end(),
-               {"--", "python3", "-s", "-B", layout::harness, "--path", "/hearth/packages"});
+  words.insert(words.end(), {"--", "python3", "-s", "-B", layout::harness, "--path", packages});
   for (const std::string& module : preload) words.insert(words.end(), {"--preload", module});
   for (const std::string& path : writable) words.insert(words.end(), {"--writable", path});
   return words;

@@ -67,7 +67,7 @@ TEST_CASE("an order has every protection") {
   CHECK(body.at("Labels") == json::value({{"hearth.uid", "2013265921"}, {"k", "v"}}));
   CHECK(json::serialize(body.at("Entrypoint")) ==
         R"(["/hearth/hearth-init","--confined","caps,no-new-privs,seccomp,user,read-only",)"
-        R"("--passwd","/hearth/passwd,/hearth/user","--",)"
+        R"("--passwd","/hearth/passwd,/hearth/user","--packages","/hearth/packages","--",)"
         R"("python3","-s","-B","/hearth/executor_harness","--path","/hearth/packages",)"
         R"("--preload","json","--writable","/data/b"])");
   CHECK(host.at("ReadonlyRootfs") == json::value(true));

@@ -48,6 +48,7 @@ struct Collector {
   void operator()(wire::Pong& /*event*/) const {}
   void operator()(wire::FileAnswer& /*event*/) const {}
   void operator()(wire::Window& /*event*/) const {}
+  void operator()(wire::Started& /*event*/) const {}
 
   void note_order(bool is_stderr, std::size_t bytes) const {
     std::vector<OutputRun>& order = result.output_order;
@@ -56,14 +57,32 @@ struct Collector {
   }
 };
 
+// A request, and the host's own bounds on it.
+struct Asked {
+  std::string execution_id;
+  double timeout_seconds;
+  std::uint64_t max_output_bytes;
+  std::uint64_t memory_mb;  // 0: not known
+  wire::Request request;
+};
+
+std::uint64_t memory_mb_of(const wire::RunRequest& request) { return request.limits.memory_mb; }
+std::uint64_t memory_mb_of(const wire::ExecRequest& /*request*/) { return 0; }
+
+Asked asked(auto request) {
+  if (request.execution_id.empty()) request.execution_id = random_id();
+  return {request.execution_id, request.timeout_seconds, request.max_output_bytes,
+          memory_mb_of(request), std::move(request)};
+}
+
 }  // namespace
 
 // The state of one run(). It lives in the frame of that coroutine.
 class ScriptExecutor::Exchange {
  public:
-  Exchange(ScriptExecutor& executor, wire::RunRequest request, OnEvent on_event)
+  Exchange(ScriptExecutor& executor, Asked asked, OnEvent on_event)
       : executor_(executor),
-        request_(std::move(request)),
+        asked_(std::move(asked)),
         on_event_(std::move(on_event)),
         events_(channel(), [this](const wire::Event& event) { return wants(event); }),
         unwanted_before_(channel().unwanted_events()) {
@@ -73,7 +92,7 @@ class ScriptExecutor::Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  const std::string& execution_id() const { return request_.execution_id; }
+  const std::string& execution_id() const { return asked_.execution_id; }
   bool is_over() const { return over_; }
 
   Task<> run() {
@@ -125,18 +144,18 @@ class ScriptExecutor::Exchange {
 
   // Its own, and what is about the sandbox itself. During a turn that can only be a failure.
   bool wants(const wire::Event& event) const {
-    return event.execution_id == request_.execution_id ||
+    return event.execution_id == asked_.execution_id ||
            (event.execution_id.empty() && std::holds_alternative<wire::ScriptError>(event.body));
   }
 
   Task<> send_request() {
     const Mutex::Lock lock = co_await executor_.writing_.lock();
-    co_await channel().send(request_);
+    co_await channel().send(asked_.request);
     result_.started = true;
   }
 
   void take(wire::Event& event, std::size_t line_bytes) {
-    if (event.execution_id != request_.execution_id)
+    if (event.execution_id != asked_.execution_id)
       return lose(std::get<wire::ScriptError>(event.body).message);
     if (auto* done = std::get_if<wire::ScriptDone>(&event.body)) {
       learn_end(*done);
@@ -157,8 +176,9 @@ class ScriptExecutor::Exchange {
   }
 
   std::uint64_t most_bytes() const {
-    const bool counts_displays = request_.output == wire::OutputMode::fail;
-    return request_.max_output_bytes + output_slack_bytes +
+    const auto* script = std::get_if<wire::RunRequest>(&asked_.request);
+    const bool counts_displays = script == nullptr || script->output == wire::OutputMode::fail;
+    return asked_.max_output_bytes + output_slack_bytes +
            (counts_displays ? 0 : wire::max_display_bytes);
   }
 
@@ -175,7 +195,7 @@ class ScriptExecutor::Exchange {
     auto& error = std::get<wire::ScriptError>(held_back_->body);
     error.name = "MemoryLimit";
     error.message = "The script needed more memory than it may use and was killed";
-    if (const std::uint64_t limit_mb = request_.limits.memory_mb; limit_mb != 0)
+    if (const std::uint64_t limit_mb = asked_.memory_mb; limit_mb != 0)
       error.message +=
           ": more than " + std::to_string(limit_mb) + " MB (resource_limits.memory_mb)";
   }
@@ -190,7 +210,7 @@ class ScriptExecutor::Exchange {
   }
 
   ScriptExecutor& executor_;
-  wire::RunRequest request_;
+  Asked asked_;
   OnEvent on_event_;
   SandboxChannel::Listener events_;
   std::uint64_t unwanted_before_;
@@ -206,13 +226,13 @@ class ScriptExecutor::Exchange {
 ScriptExecutor::ScriptExecutor(backend::Sandbox& sandbox, ExecutorOptions options)
     : sandbox_(sandbox), options_(options) {}
 
-Task<ExecutionResult> ScriptExecutor::run(wire::RunRequest request, OnEvent on_event) {
-  if (request.execution_id.empty()) request.execution_id = random_id();
+Task<ExecutionResult> ScriptExecutor::run(WireRequest request, OnEvent on_event) {
+  Asked wanted = std::visit([](auto& one) { return asked(std::move(one)); }, request);
   // Init refuses more than a year; until it has said so, the clock must not overflow.
-  const std::chrono::duration<double> script_limit(std::min(request.timeout_seconds, 3.2e7));
+  const std::chrono::duration<double> script_limit(std::min(wanted.timeout_seconds, 3.2e7));
   const auto limit =
       std::chrono::ceil<std::chrono::nanoseconds>(script_limit) + options_.host_grace;
-  Exchange exchange(*this, std::move(request), std::move(on_event));
+  Exchange exchange(*this, std::move(wanted), std::move(on_event));
   std::exception_ptr abort;
   try {
     co_await converse(exchange, limit);

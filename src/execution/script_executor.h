@@ -1,11 +1,13 @@
-// execution/script_executor.h: one turn on one sandbox: the request out, the events in, one verdict
-// at the end. Does not know where the sandbox came from or where it goes afterwards.
+// execution/script_executor.h: one turn, a script or a command, on one sandbox: the request out,
+// the events in, one verdict at the end. Does not know where the sandbox came from or where it goes
+// afterwards.
 #pragma once
 
 #include "async/mutex.h"
 #include "async/task.h"
 #include "backend/sandbox.h"
 #include "execution/execution_result.h"
+#include "execution/turn_request.h"
 #include "wire/messages.h"
 
 #include <chrono>
@@ -28,7 +30,7 @@ class ScriptExecutor {
 
   // One at a time. Whatever ends it without the sandbox's own `script_done` kills the sandbox; so
   // does a cancellation of this task.
-  Task<ExecutionResult> run(wire::RunRequest request, OnEvent on_event = {});
+  Task<ExecutionResult> run(WireRequest request, OnEvent on_event = {});
 
   // Asks the running turn to end, and returns when the sandbox has been told. The turn's verdict
   // says what became of it. No effect when no turn runs.

@@ -46,10 +46,11 @@ struct Played {
       std::make_unique<ScriptExecutor>(sandbox, ExecutorOptions{.host_grace = 20ms});
 
   ExecutionResult run(double timeout = 30, std::uint64_t max_output_bytes = 1000) {
-    return test::run_task(loop, executor->run({.execution_id = "e",
-                                               .script = "pass",
-                                               .timeout_seconds = timeout,
-                                               .max_output_bytes = max_output_bytes}));
+    return test::run_task(loop,
+                          executor->run(wire::RunRequest{.execution_id = "e",
+                                                         .script = "pass",
+                                                         .timeout_seconds = timeout,
+                                                         .max_output_bytes = max_output_bytes}));
   }
 };
 
@@ -119,10 +120,10 @@ TEST_CASE("what was said in time is heard, however busy the host was when its cl
   for (int i = 0; i < 5; ++i) sandbox.stream->say(line(wire::Stdout{std::string(60'000, 'x')}));
   sandbox.stream->say(good_end());
   const ExecutionResult result = test::run_task(
-      sandbox.loop, sandbox.executor->run({.execution_id = "e",
-                                           .script = "pass",
-                                           .timeout_seconds = 0.01,
-                                           .max_output_bytes = 1'000'000},
+      sandbox.loop, sandbox.executor->run(wire::RunRequest{.execution_id = "e",
+                                                           .script = "pass",
+                                                           .timeout_seconds = 0.01,
+                                                           .max_output_bytes = 1'000'000},
                                           [](const wire::Event&) {
                                             std::this_thread::sleep_for(50ms);  // a full terminal
                                           }));
@@ -160,13 +161,13 @@ TEST_CASE("a kill for memory is reported as such, in the result and in the event
     if (const auto* end = std::get_if<wire::ScriptDone>(&event.body))
       CHECK(end->out_of_memory == (names.front() == "MemoryLimit"));
   };
-  const ExecutionResult result =
-      test::run_task(sandbox.loop, sandbox.executor->run({.execution_id = "e",
-                                                          .script = "pass",
-                                                          .timeout_seconds = 30,
-                                                          .max_output_bytes = 1000,
-                                                          .limits = {.memory_mb = 256}},
-                                                         on_event));
+  const ExecutionResult result = test::run_task(
+      sandbox.loop, sandbox.executor->run(wire::RunRequest{.execution_id = "e",
+                                                           .script = "pass",
+                                                           .timeout_seconds = 30,
+                                                           .max_output_bytes = 1000,
+                                                           .limits = {.memory_mb = 256}},
+                                          on_event));
   CHECK(heard == names);
   CHECK(result.error->name == names.back());
   if (names.back() == "MemoryLimit")
@@ -186,11 +187,12 @@ TEST_CASE(
   done.truncated = wire::Truncated{5, 0, 0, 1};
   SUBCASE("up to a limit of their own") {
     sandbox.stream->say(line(done));
-    const ExecutionResult result =
-        test::run_task(sandbox.loop, sandbox.executor->run({.execution_id = "e",
-                                                            .script = "pass",
-                                                            .max_output_bytes = 1000,
-                                                            .output = wire::OutputMode::truncate}));
+    const ExecutionResult result = test::run_task(
+        sandbox.loop,
+        sandbox.executor->run(wire::RunRequest{.execution_id = "e",
+                                               .script = "pass",
+                                               .max_output_bytes = 1000,
+                                               .output = wire::OutputMode::truncate}));
     CHECK(result.verdict == Verdict::ok);
     CHECK(result.displays.size() == 7);
     CHECK(result.truncated == done.truncated);
@@ -199,11 +201,12 @@ TEST_CASE(
     for (int i = 0; i < 2; ++i)
       sandbox.stream->say(line(wire::Display{{R"({"image/png":")" + image + "\"}"}}));
     sandbox.stream->say(line(done));
-    const ExecutionResult result =
-        test::run_task(sandbox.loop, sandbox.executor->run({.execution_id = "e",
-                                                            .script = "pass",
-                                                            .max_output_bytes = 1000,
-                                                            .output = wire::OutputMode::truncate}));
+    const ExecutionResult result = test::run_task(
+        sandbox.loop,
+        sandbox.executor->run(wire::RunRequest{.execution_id = "e",
+                                               .script = "pass",
+                                               .max_output_bytes = 1000,
+                                               .output = wire::OutputMode::truncate}));
     CHECK(result.verdict == Verdict::output_limit);
   }
 }
@@ -265,7 +268,8 @@ TEST_CASE("a cancellation is sent once the request is out, and is harmless when 
       sandbox.stream->say(line(cancelled));
   };
   std::future<ExecutionResult> running = asio::co_spawn(
-      sandbox.loop, sandbox.executor->run({.execution_id = "e", .script = ""}), asio::use_future);
+      sandbox.loop, sandbox.executor->run(wire::RunRequest{.execution_id = "e", .script = ""}),
+      asio::use_future);
   std::future<void> cancelling =
       asio::co_spawn(sandbox.loop, sandbox.executor->cancel(), asio::use_future);
   sandbox.loop.restart();

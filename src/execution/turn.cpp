@@ -12,10 +12,10 @@ struct Turn::State {
   enum class Phase { waiting, running, over };
   class Running;
 
-  State(pool::Lease& leased, wire::RunRequest built, OnEvent listener)
+  State(pool::Lease& leased, WireRequest built, OnEvent listener)
       : lease(leased),
         executor(leased.sandbox()),
-        execution_id(built.execution_id),
+        execution_id(std::visit([](const auto& one) { return one.execution_id; }, built)),
         request(std::move(built)),
         on_event(std::move(listener)) {}
 
@@ -26,7 +26,7 @@ struct Turn::State {
   pool::Lease& lease;
   ScriptExecutor executor;
   std::string execution_id;
-  wire::RunRequest request;
+  WireRequest request;
   OnEvent on_event;
   Phase phase = Phase::waiting;
   bool was_cancelled = false;  // before it started

@@ -1,6 +1,6 @@
 // execution/turn.h: one turn in a leased sandbox, and the handle that can end it early.
 //
-//   execution::Turn turn(lease, {.script = "print(1)"});
+//   execution::Turn turn(lease, {.script = "print(1)"});  // or .command, .shell
 //   const execution::ExecutionResult result = co_await turn.finished();
 //
 // or, where nothing else may want to end it: `co_await run_turn(lease, {.script = "print(1)"})`.

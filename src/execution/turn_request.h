@@ -1,5 +1,5 @@
-// execution/turn_request.h: what a caller wants of one turn, and the request that a sandbox gets
-// for it.
+// execution/turn_request.h: what a caller wants of one turn, a script or a foreground command, and
+// the request that a sandbox gets for it.
 #pragma once
 
 #include "blueprint/sandbox_config.h"
@@ -11,13 +11,21 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 namespace hearth::execution {
 
 struct TurnRequest {
-  std::string script;
-  std::string execution_id{};  // empty: a new one
-  // Absent: the blueprint's. Each lease may be used in both modes.
+  // One of the three: a script, a program with its arguments, or a line for a shell.
+  std::string script{};
+  std::vector<std::string> command{};
+  std::string shell{};
+  std::string language{};           // of the script; empty: python
+  std::vector<std::string> args{};  // of a script in another language or of a shell line
+  std::string directory{};          // of a command; empty: /workspace
+  std::string execution_id{};       // empty: a new one
+  // Of Python. Absent: the blueprint's. Each lease may be used in both modes.
   std::optional<blueprint::ExecutionMode> mode{};
   // No wider than the lease's; absent: the lease's.
   std::optional<std::chrono::milliseconds> time_limit{};
@@ -28,8 +36,10 @@ struct TurnRequest {
   std::map<std::string, std::string> env{};
 };
 
+using WireRequest = std::variant<wire::RunRequest, wire::ExecRequest>;
+
 // The only place where a request to run something in a leased sandbox is made. ConfigError with
-// every limit that is wider than the lease's or can never work.
-wire::RunRequest wire_request(const pool::Binding& binding, TurnRequest request);
+// every limit that is wider than the lease's or can never work, and everything that makes no sense.
+WireRequest wire_request(const pool::Binding& binding, TurnRequest request);
 
 }  // namespace hearth::execution

@@ -32,10 +32,43 @@ std::vector<std::string> problems_of(const pool::Binding& lease, TurnRequest req
   return problems;
 }
 
+wire::RunRequest script_of(const pool::Binding& lease, TurnRequest request) {
+  return std::get<wire::RunRequest>(wire_request(lease, std::move(request)));
+}
+
+wire::ExecRequest command_of(TurnRequest request) {
+  return std::get<wire::ExecRequest>(wire_request(binding(), std::move(request)));
+}
+
 }  // namespace
 
+TEST_CASE(
+    "a turn is a command if it names a program, a shell line or a language with an interpreter") {
+  const wire::ExecRequest program = command_of({.command = {"ls", "-l"}, .directory = "data"});
+  CHECK(program.argv == std::vector<std::string>{"ls", "-l"});
+  CHECK(program.directory == "data");
+  CHECK(program.timeout_seconds == 30);
+  const wire::ExecRequest line = command_of({.shell = "ls | wc", .args = {"a"}});
+  CHECK(line.shell == "ls | wc");
+  CHECK(line.argv == std::vector<std::string>{"a"});
+  const wire::ExecRequest script = command_of({.script = "ls", .language = "bash", .args = {"a"}});
+  CHECK(script.language == "bash");
+  CHECK(script.script == "ls");
+  CHECK(script.argv == std::vector<std::string>{"a"});
+  CHECK(script_of(binding(), {.script = "1", .language = "python"}).script == "1");
+}
+
+TEST_CASE("a turn that runs two things, or nothing that is known, is refused with the reason") {
+  CHECK(problems_of(binding(), {.script = "1", .command = {"ls"}}).size() == 1);
+  CHECK(problems_of(binding(), {.command = {""}}).size() == 1);
+  CHECK(problems_of(binding(), {.command = {"ls"}, .args = {"-l"}}).size() == 1);
+  CHECK(problems_of(binding(), {.script = "1", .language = "cobol"}) ==
+        std::vector<std::string>{"language must be one of python, bash, javascript, is \"cobol\""});
+  CHECK(problems_of(binding(), {.script = "1", .args = {"a"}, .directory = "b"}).size() == 2);
+}
+
 TEST_CASE("a turn that asks for nothing has what the blueprint says") {
-  const wire::RunRequest request = wire_request(binding(), {.script = "print(1)"});
+  const wire::RunRequest request = script_of(binding(), {.script = "print(1)"});
   CHECK(request.script == "print(1)");
   CHECK_FALSE(request.execution_id.empty());
   CHECK(request.timeout_seconds == 30);
@@ -52,7 +85,7 @@ TEST_CASE("a turn carries what its errors say about the sandbox") {
   pool::CheckoutOptions options;
   options.memory_mb = 128;
   options.pids_limit = 8;
-  const wire::RunRequest request = wire_request(pool::bind(strict, {}, options), {});
+  const wire::RunRequest request = script_of(pool::bind(strict, {}, options), {});
   CHECK(request.sys_exit == wire::SysExit::error);
   CHECK(request.output == wire::OutputMode::truncate);
   CHECK(request.limits ==
@@ -61,10 +94,10 @@ TEST_CASE("a turn carries what its errors say about the sandbox") {
   CHECK(request.name.empty());
 
   const wire::RunRequest usual =
-      wire_request(binding(), {.output = blueprint::OutputMode::truncate, .name = "report.py"});
+      script_of(binding(), {.output = blueprint::OutputMode::truncate, .name = "report.py"});
   CHECK(usual.sys_exit == wire::SysExit::python);
   CHECK(usual.output == wire::OutputMode::truncate);
-  CHECK(wire_request(binding(), {}).output == wire::OutputMode::fail);
+  CHECK(script_of(binding(), {}).output == wire::OutputMode::fail);
   CHECK_FALSE(usual.network);
   CHECK(usual.name == "report.py");
 }
@@ -74,15 +107,14 @@ TEST_CASE("a turn may choose its id, its mode and narrower limits") {
   options.execution_timeout_sec = 2;
   options.max_output_bytes = 3000;
   const pool::Binding lease = binding(options);
-  CHECK(wire_request(lease, {}).timeout_seconds == 2);
-  CHECK(wire_request(lease, {}).max_output_bytes == 3000);
+  CHECK(script_of(lease, {}).timeout_seconds == 2);
+  CHECK(script_of(lease, {}).max_output_bytes == 3000);
 
-  const wire::RunRequest request =
-      wire_request(lease, {.script = "",
-                           .execution_id = "ex_1",
-                           .mode = blueprint::ExecutionMode::interactive,
-                           .time_limit = 300ms,
-                           .max_output_bytes = 2000});
+  const wire::RunRequest request = script_of(lease, {.script = "",
+                                                     .execution_id = "ex_1",
+                                                     .mode = blueprint::ExecutionMode::interactive,
+                                                     .time_limit = 300ms,
+                                                     .max_output_bytes = 2000});
   CHECK(request.execution_id == "ex_1");
   CHECK(request.mode == wire::Mode::interactive);
   CHECK(request.timeout_seconds == 0.3);
@@ -112,7 +144,7 @@ TEST_CASE("an environment variable that the caller names beats a stored secret")
   pool::CheckoutOptions options;
   options.env = {{"OTHER", "lease"}, {"KEY", "lease"}, {"PLAIN", "lease"}};
   const pool::Binding lease = pool::bind(config(), secrets, options);
-  const wire::RunRequest request = wire_request(lease, {.script = "", .env = {{"KEY", "turn"}}});
+  const wire::RunRequest request = script_of(lease, {.script = "", .env = {{"KEY", "turn"}}});
   CHECK(request.env ==
         std::map<std::string, std::string>{
             {"KEY", "turn"}, {"OTHER", "lease"}, {"PLAIN", "lease"}, {"THIRD", "stored"}});

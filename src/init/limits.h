@@ -37,6 +37,8 @@ inline constexpr int max_prepare_attempts = 3;
 // Most sandboxes are destroyed right after a turn, so the next worker is made after this delay.
 inline constexpr std::chrono::milliseconds prepare_delay{50};
 inline constexpr int max_reaped_at_once = 256;
+// Commands at once. Each has a process of its own beside those of the command.
+inline constexpr std::size_t max_commands = 64;
 
 // Open files. A process may send descriptors while its user has fewer in flight than its own limit.
 // So init can still send some when scripts have used up theirs.

@@ -10,8 +10,8 @@ namespace hearth::init {
 
 const char* const usage_text =
     "usage: hearth-init [--host-fd N] [--wipe DIR]... [--confined LIST] [--passwd FILE,DIR]\n"
-    "                   -- HARNESS [ARGUMENT]...\n"
-    "       hearth-init [--host-fd N] [--wipe DIR]... --adopt "
+    "                   [--packages DIR] -- HARNESS [ARGUMENT]...\n"
+    "       hearth-init [--host-fd N] [--wipe DIR]... [--packages DIR] --adopt "
     "CONTROL,OUT,ERR,EMIT,RUN,VERSIONS\n"
     "\n"
     "PID 1 of a sandbox: speaks Hearth's protocol on standard input and output, starts HARNESS,\n"
@@ -22,6 +22,7 @@ const char* const usage_text =
     "  --confined L  start only if these hold: caps,no-new-privs,seccomp,user,read-only\n"
     "  --passwd F,D  copy the list of users F to D/passwd, with this process's uid for sandbox;\n"
     "                a reset empties D and writes it again\n"
+    "  --packages D  the directory of Python packages, for the environment of commands\n"
     "  --adopt ...   use a worker that exists already, and ask the host for others: the\n"
     "                descriptors of the socket to the host and of the worker's pipes; VERSIONS\n"
     "                are those of Python and of the harness, as in 3.11.2/1\n";
@@ -74,6 +75,8 @@ Options parse_options(int argc, char** argv) {
       options.confined = argv[at + 1];
     } else if (option == "--passwd") {
       options.passwd = passwd(argv[at + 1]);
+    } else if (option == "--packages") {
+      options.packages = argv[at + 1];
     } else if (option == "--wipe") {
       wiped.emplace_back(argv[at + 1]);
     } else {

@@ -20,6 +20,7 @@ struct Options {
     std::string directory{};
   };
   std::optional<Passwd> passwd;
+  std::string packages;  // the blueprint's Python packages, which commands find, too
   std::vector<std::string> harness_command;
   // Instead of a command: the socket to the host, which makes the workers, and the first of them.
   struct Adopted {

@@ -53,7 +53,8 @@ Supervisor::Supervisor(const Options& options)
     : host_(options.host_read_fd, options.host_write_fd),
       files_(options.workspace, streams_),
       preparation_(options),
-      clean_up_(options) {}
+      clean_up_(options),
+      commands_(options, host_, workers_, sweep_) {}
 
 int Supervisor::run() {
   while (!exit_code_) run_once();
@@ -78,12 +79,13 @@ std::vector<pollfd> Supervisor::interests() const {
   watch(polled, preparation_.maker_fd(), POLLIN);
   watch(polled, preparation_.emit_fd(), POLLIN);
   turns_.add_interests(polled);
+  commands_.add_interests(polled);
   return polled;
 }
 
 int Supervisor::poll_timeout_ms(Clock::time_point now) const {
   if (more_to_reap_ || streams_.is_ready()) return 0;
-  Clock::time_point wake = std::min(turns_.wake_at(), sweep_.wake_at());
+  Clock::time_point wake = std::min({turns_.wake_at(), sweep_.wake_at(), commands_.wake_at()});
   if (lacks_worker()) wake = std::min(wake, preparation_.due_at());
   // A leftover process may stop the new worker again and again.
   if (busy() && preparation_.under_way() && workers_.leftovers_possible())
@@ -115,9 +117,11 @@ void Supervisor::advance() {
   if (exit_code_) return;
   const Clock::time_point now = Clock::now();
   turns_.advance(now);
+  commands_.advance(now);
   streams_.advance();
   if (reset_ == Reset::wanted) advance_reset(now);
   if (busy()) return;
+  if (commands_.left_strays()) sweep_strays(now);
   if (!preparation_.can_make()) {
     exit_code_ = 1;
   } else if (lacks_worker() && now >= preparation_.due_at()) {
@@ -157,7 +161,7 @@ void Supervisor::reap() {
       return;
     }
     if (!preparation_.handle_exit(pid) && !turns_.handle_exit(pid, status, usage) &&
-        !workers_.handle_exit(pid))
+        !commands_.handle_exit(pid, status, usage) && !workers_.handle_exit(pid))
       turns_.add_reaped_usage(usage);
   }
 }
@@ -202,10 +206,22 @@ void Supervisor::refuse_line(const std::string& why) {
 void Supervisor::accept(wire::RunRequest request) {
   Turn turn(std::move(request), host_);
   if (busy()) return turn.refuse(wire::Ending::refused, "Busy", busy_message);
+  sweep_.stop();  // of strays, which the sweep after the turn kills
   turns_.accept(std::move(turn));
 }
 
-void Supervisor::accept(const wire::CancelRequest& request) { turns_.cancel(request); }
+void Supervisor::accept(const wire::CancelRequest& request) {
+  turns_.cancel(request);
+  commands_.cancel(request);
+}
+
+void Supervisor::accept(const wire::ExecRequest& request) {
+  if (reset_ == Reset::none) return commands_.accept(request);
+  host_.send({request.execution_id, wire::ScriptError{"Busy", busy_message, {}}});
+  wire::ScriptDone done;
+  done.ending = wire::Ending::refused;
+  host_.send({request.execution_id, done});
+}
 
 void Supervisor::accept(const wire::ResetRequest& /*request*/) {
   if (busy()) return host_.send({{}, wire::ResetDone{false, busy_message}});
@@ -220,6 +236,20 @@ void Supervisor::accept(const wire::FileRequest& request) {
   files_.accept(request, reset_ != Reset::none);
 }
 
+// Of a command whose runner was killed: they are children of init now. Not while a worker is
+// forked, whose pid is not known yet.
+void Supervisor::sweep_strays(Clock::time_point now) {
+  if (preparation_.under_way()) return sweep_.stop();
+  std::vector<pid_t> spared = workers_.pids();
+  if (preparation_.maker_pid() > 0) spared.push_back(preparation_.maker_pid());
+  // What earlier steps started lives on.
+  const pid_t steps =
+      workers_.has_interactive() ? workers_.of(wire::Mode::interactive).pid : pid_t{0};
+  if (steps > 0) sweep_.spare_tree(steps);
+  if (sweep_.advance(now, spared)) commands_.strays_are_gone();
+  sweep_.forget_tree(steps);
+}
+
 void Supervisor::advance_reset(Clock::time_point now) {
   if (!preparation_.can_make()) {
     reset_ = Reset::none;
@@ -228,6 +258,7 @@ void Supervisor::advance_reset(Clock::time_point now) {
   }
   if (preparation_.under_way()) return workers_.resume_stopped();
   workers_.forget_all();
+  commands_.forget_all();
   const pid_t maker = preparation_.maker_pid();
   if (!sweep_.advance(now, {&maker, maker > 0 ? 1U : 0U})) return;
   const std::string problems = clean_up_.run();

@@ -1,5 +1,5 @@
 // init/supervisor.h: the event loop of PID 1. One turn at a time, or a reset: after each, no
-// process of it is alive. Beside a turn, data streams go on.
+// process of it is alive. Beside a turn, commands and data streams go on.
 //
 //              maker ready,             run                turn ended
 //   starting ──────────────▶  idle  ──────────▶  turn  ──────────────────▶ idle
@@ -16,6 +16,7 @@
 #pragma once
 
 #include "init/clean_up.h"
+#include "init/commands.h"
 #include "init/file_requests.h"
 #include "init/host_link.h"
 #include "init/open_streams.h"
@@ -72,10 +73,14 @@ class Supervisor {
   void accept(const wire::Window& window) { streams_.accept(window); }
   void accept(const wire::End& end) { streams_.accept(end); }
   void accept(const wire::Abandon& abandon) { streams_.accept(abandon); }
+  void accept(const wire::ExecRequest& request);
+  void accept(const wire::SignalRequest& request) { commands_.accept(request); }
+  void accept(const wire::ResizeRequest& request) { commands_.accept(request); }
 
   bool busy() const { return turns_.busy() || reset_ != Reset::none; }
   bool lacks_worker() const;
   void advance_reset(Clock::time_point now);
+  void sweep_strays(Clock::time_point now);
 
   // A reset first waits until a fork in progress is done: a process whose pid is not known yet
   // cannot be killed. It is done when the next worker is prepared.
@@ -93,6 +98,7 @@ class Supervisor {
   Sweep sweep_;
   CleanUp clean_up_;
   TurnRunner turns_{host_, preparation_, workers_, sweep_};
+  Commands commands_;
   Reset reset_ = Reset::none;
   wire::ResetDone reset_result_;
   bool more_to_reap_ = false;

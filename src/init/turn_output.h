@@ -36,6 +36,8 @@ class TurnOutput {
   std::uint64_t bytes() const { return bytes_; }
   std::optional<wire::Truncated> truncated() const;  // after finish()
 
+  std::size_t backlog() const { return host_.backlog(); }
+
   // Init's own word, which is not counted.
   void say(wire::EventBody body) { host_.send({execution_id_, std::move(body)}); }
 

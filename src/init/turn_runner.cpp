@@ -2,33 +2,20 @@
 
 #include "init/limits.h"
 #include "init/polled.h"
+#include "init/secrets.h"
 #include "wire/encode.h"
 
 #include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace hearth::init {
-namespace {
-
-std::string missing_secrets(const wire::RunRequest& request) {
-  std::string missing;
-  for (const std::string& name : request.secrets) {
-    if (request.env.contains(name) || ::getenv(name.c_str()) != nullptr) continue;
-    missing += (missing.empty() ? "" : ", ") + name;
-  }
-  return missing;
-}
-
-}  // namespace
-
 void TurnRunner::accept(Turn turn) {
-  const std::string missing = missing_secrets(turn.request());
+  const std::string missing = missing_secrets(turn.request().secrets, turn.request().env);
   if (!missing.empty())
     return turn.refuse(wire::Ending::missing_secret, "MissingSecret",
                        "required secrets are missing: " + missing);

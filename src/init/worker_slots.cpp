@@ -65,7 +65,13 @@ bool WorkerSlots::handle_exit(pid_t pid) {
 }
 
 void WorkerSlots::resume_stopped() const {
-  if (leftovers_possible_) ::kill(-1, SIGCONT);
+  if (leftovers_possible()) ::kill(-1, SIGCONT);
+}
+
+std::vector<pid_t> WorkerSlots::pids() const {
+  std::vector<pid_t> pids;
+  for (const auto* worker : {&prepared_, &interactive_, &plan_}) add_pids(pids, *worker);
+  return pids;
 }
 
 std::vector<pid_t> WorkerSlots::spared_after_turn(wire::Mode mode, bool worker_exited) const {

@@ -42,10 +42,13 @@ class WorkerSlots {
   std::string_view take_loss() { return std::exchange(loss_, {}); }
 
   // Processes of an earlier step may be alive, and could SIGSTOP a worker that waits for its turn.
-  bool leftovers_possible() const { return leftovers_possible_; }
+  bool leftovers_possible() const { return leftovers_possible_ || commands_run_; }
   void expect_leftovers() { leftovers_possible_ = true; }
-  void resume_stopped() const;  // whatever a leftover may have stopped
+  void set_commands_run(bool run) { commands_run_ = run; }  // they may do the same
+  void resume_stopped() const;                              // whatever a leftover may have stopped
 
+  // All workers, with their memory holders.
+  std::vector<pid_t> pids() const;
   // Which processes the sweep after a turn must not kill, besides the maker of workers: those that
   // are not the turn's. With `worker_exited` also its memory holder, unless that has run.
   std::vector<pid_t> spared_after_turn(wire::Mode mode, bool worker_exited) const;
@@ -63,6 +66,7 @@ class WorkerSlots {
   std::optional<Worker> plan_;
   std::string_view loss_;
   bool leftovers_possible_ = false;
+  bool commands_run_ = false;
 };
 
 }  // namespace hearth::init

@@ -49,6 +49,14 @@ bool make_read_only(const char* path) {
 
 }  // namespace
 
+// Terminals of its own, so that no other sandbox's are there. They are memory of the kernel that no
+// cgroup counts on older kernels: about 150 kB each when both directions are full.
+bool mount_terminals() {
+  return ::mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+                 "newinstance,ptmxmode=0666,mode=0620,max=32") == 0 ||
+         fail("mount /dev/pts");
+}
+
 bool mount_scratch(const HearthSandboxSpec& spec) {
   const Scratch scratches[] = {
       {"/workspace", spec.workspace_bytes, spec.workspace_inodes, "0700"},

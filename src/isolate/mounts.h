@@ -1,11 +1,13 @@
-// isolate/mounts.h: the sandbox's own mounts: three empty directories in memory, and /proc.
+// isolate/mounts.h: the sandbox's own mounts: three empty directories in memory, terminals
+// and /proc.
 #pragma once
 
 #include "isolate/sandbox_spec.h"
 
 namespace hearth::isolate {
 
-// Both return false after fail().
+// All return false after fail().
+bool mount_terminals();
 bool mount_scratch(const HearthSandboxSpec& spec);
 bool mount_proc();
 

@@ -22,6 +22,7 @@ constexpr HearthSpecField hearth_spec_fields[] = {
     FIELD(use_landlock),
     FIELD(init_path),
     FIELD(versions),
+    FIELD(environment),
     FIELD(after_fork),
     FIELD(own_pid_namespace),
     FIELD(stream),

@@ -23,6 +23,7 @@ extern "C" struct HearthSandboxSpec {
   std::uint64_t use_landlock;         // 0 only if the operator accepts a kernel without it
   const char* init_path;
   const char* versions;            // of Python and of the harness, as in "3.11.2/1"
+  const char* const* environment;  // of init and of commands; ends with a null
   void (*after_fork)();            // what Python must do first in a new process
   std::int32_t own_pid_namespace;  // a descriptor: a second unshare works only after a return to it
   std::int32_t stream;             // the sandbox's end of its stream to the host

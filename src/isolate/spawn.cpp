@@ -65,8 +65,9 @@ bool detach_from_zygote() {
 bool isolate(const HearthSandboxSpec& spec) {
   return detach_from_zygote() && join_cgroups(spec) && enter_network(spec) &&
          close_all_but({spec.stream, spec.control}) && enter_namespaces() && mount_scratch(spec) &&
-         mount_proc() && set_limits(spec) && become_sandbox_user(spec) && limit_processes(spec) &&
-         drop_capabilities() && restrict_files(spec) && restrict_system_calls(spec);
+         mount_terminals() && mount_proc() && set_limits(spec) && become_sandbox_user(spec) &&
+         limit_processes(spec) && drop_capabilities() && restrict_files(spec) &&
+         restrict_system_calls(spec);
 }
 
 // The same for a later process, which joins an existing sandbox.
@@ -98,9 +99,8 @@ bool become_init(const HearthSandboxSpec& spec, const Connections& pipes) {
                 pipes.err.read, pipes.emit.read, pipes.run.write, spec.versions);
   const char* const arguments[] = {spec.init_path, "--host-fd", stream,
                                    "--adopt",      adopted,     nullptr};
-  const char* const no_environment[] = {nullptr};
   ::execve(spec.init_path, const_cast<char* const*>(arguments),
-           const_cast<char* const*>(no_environment));
+           const_cast<char* const*>(spec.environment));
   return fail("execute hearth-init");
 }
 

@@ -188,7 +188,7 @@ void bind(const std::string& source, const os::UniqueFd& found, const std::strin
         "mount " + source + " at " + target);
 }
 
-constexpr std::array devices = {"null", "zero", "full", "random", "urandom"};
+constexpr std::array devices = {"null", "zero", "full", "random", "urandom", "tty"};
 
 struct SourceFinder {
   std::vector<os::UniqueFd>& sources;
@@ -220,6 +220,8 @@ struct StepMaker {
     for (const std::string name : devices)
       bind("/dev/" + name, *source++, "/dev/" + name, device_flags);
     make_directories("/dev/shm");
+    make_directories("/dev/pts");  // each sandbox has terminals of its own
+    make_link("/dev/ptmx", "pts/ptmx");
     make_link("/dev/fd", "/proc/self/fd");
     make_link("/dev/stdin", "/proc/self/fd/0");
     make_link("/dev/stdout", "/proc/self/fd/1");

@@ -349,11 +349,21 @@ inline constexpr std::uint64_t zygote_prctl_options[] = {
     24, 28, 47,  // PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_CAP_AMBIENT
 };
 
-// What a program asks of a terminal it has not got, of a pipe or socket, and of its interfaces.
+// What a program asks of its terminal, of a pipe or socket, and of its interfaces. Not TIOCSTI,
+// which types for others, and not TIOCSETD, for which the kernel loads modules.
 inline constexpr std::uint64_t ioctl_requests[] = {
-    0x5401,     0x540f,     0x5413,  // TCGETS, TIOCGPGRP, TIOCGWINSZ
-    0x541b,     0x5421,              // FIONREAD, FIONBIO
-    0x5450,     0x5451,              // FIONCLEX, FIOCLEX
+    0x5401,     0x5402,     0x5403,
+    0x5404,                          // TCGETS, TCSETS, TCSETSW, TCSETSF
+    0x5409,     0x540a,     0x540b,  // TCSBRK, TCXONC, TCFLSH
+    0x540e,     0x540f,     0x5410,
+    0x5411,  // TIOCSCTTY, TIOCGPGRP, TIOCSPGRP, TIOCOUTQ
+    0x5413,     0x5414,     0x5422,
+    0x5429,                          // TIOCGWINSZ, TIOCSWINSZ, TIOCNOTTY, TIOCGSID
+    0x80045430, 0x40045431, 0x5441,  // TIOCGPTN, TIOCSPTLCK, TIOCGPTPEER
+    0x802c542a, 0x402c542b, 0x402c542c,
+    0x402c542d,          // TCGETS2, TCSETS2, TCSETSW2, TCSETSF2
+    0x541b,     0x5421,  // FIONREAD, FIONBIO
+    0x5450,     0x5451,  // FIONCLEX, FIOCLEX
     0x8910,     0x8912,     0x8913,
     0x8915,  // SIOCGIFNAME, SIOCGIFCONF, SIOCGIFFLAGS, SIOCGIFADDR
     0x891b,     0x8921,     0x8927,

@@ -64,13 +64,15 @@ std::string script_name(std::string name) {
   return name;
 }
 
+// The upper bound keeps every deadline computable; a year is for ever.
+constexpr double longest_timeout_seconds = 31'536'000;
+
 RunRequest run_request(MemberReader& members) {
   RunRequest request;
   request.execution_id = required_id(members);
   request.script = members.string("script");
   request.timeout_seconds = members.number("timeout");
-  // The upper bound keeps every deadline computable; a year is for ever.
-  if (request.timeout_seconds <= 0 || request.timeout_seconds > 31'536'000)
+  if (request.timeout_seconds <= 0 || request.timeout_seconds > longest_timeout_seconds)
     throw ProtocolError("\"timeout\" must be more than 0 and at most 31536000 seconds");
   request.mode = value_named<Mode>("mode", members.string("mode"));
   request.env = environment(members.json("env", JsonKind::object));
@@ -100,6 +102,70 @@ Truncated truncated(const std::string& text) {
   truncated.events = members.count("events");
   members.finish();
   return truncated;
+}
+
+std::string without_nul(std::string_view key, std::string text) {
+  if (text.find('\0') == std::string::npos) return text;
+  throw ProtocolError('"' + std::string(key) + "\" holds a NUL, which no program can be given");
+}
+
+std::optional<TerminalSize> terminal_size(MemberReader& members) {
+  const std::optional<std::int64_t> columns = members.optional_integer("columns");
+  const std::optional<std::int64_t> rows = members.optional_integer("rows");
+  if (!columns && !rows) return std::nullopt;
+  constexpr std::int64_t most = 65535;
+  if (!columns || !rows || *columns < 1 || *rows < 1 || *columns > most || *rows > most)
+    throw ProtocolError("\"columns\" and \"rows\" must both be from 1 to 65535");
+  return TerminalSize{static_cast<std::uint16_t>(*columns), static_cast<std::uint16_t>(*rows)};
+}
+
+// Exactly one thing to run.
+void check_program(const ExecRequest& request, bool has_script) {
+  if (has_script != !request.language.empty())
+    throw ProtocolError("\"language\" and \"script\" must come together");
+  if (has_script && !request.shell.empty())
+    throw ProtocolError("\"shell\" and \"script\" exclude each other");
+  const bool is_program = request.shell.empty() && !has_script;
+  if (is_program && (request.argv.empty() || request.argv.front().empty()))
+    throw ProtocolError("\"argv\" names no program");
+}
+
+ExecRequest exec_request(MemberReader& members) {
+  ExecRequest request;
+  request.execution_id = required_id(members);
+  for (std::string& word : parse_string_array(members.json("argv", JsonKind::array)))
+    request.argv.push_back(without_nul("argv", std::move(word)));
+  request.shell = without_nul("shell", members.optional_string("shell"));
+  request.language = members.optional_string("language");
+  const std::optional<std::string> script = members.string_if_any("script");
+  request.script = script.value_or("");
+  check_program(request, script.has_value());
+  request.directory = without_nul("directory", members.optional_string("directory"));
+  request.env = environment(members.json("env", JsonKind::object));
+  request.secrets = parse_string_array(members.json("secrets", JsonKind::array));
+  request.timeout_seconds = members.number("timeout");
+  if (request.timeout_seconds < 0 || request.timeout_seconds > longest_timeout_seconds)
+    throw ProtocolError("\"timeout\" must be at least 0 and at most 31536000 seconds");
+  request.max_output_bytes = members.count("max_output_bytes");
+  request.terminal = terminal_size(members);
+  return request;
+}
+
+SignalRequest signal_request(MemberReader& members) {
+  SignalRequest request;
+  request.execution_id = required_id(members);
+  request.signal = members.string("signal");
+  request.whole_tree = members.boolean("whole_tree");
+  return request;
+}
+
+ResizeRequest resize_request(MemberReader& members) {
+  ResizeRequest request;
+  request.execution_id = required_id(members);
+  const std::optional<TerminalSize> size = terminal_size(members);
+  if (!size) throw ProtocolError("\"columns\" and \"rows\" are missing");
+  request.size = *size;
+  return request;
 }
 
 ScriptDone script_done(MemberReader& members) {
@@ -141,6 +207,7 @@ EventBody decode_body(std::string_view type, MemberReader& members) {
   if (type == "reset_done") return ResetDone{members.boolean("clean"), members.string("message")};
   if (type == "pong") return Pong{};
   if (type == "window") return window(members);
+  if (type == "started") return Started{members.count("pid")};
   if (type == "ready")
     return Ready{members.optional_integer("protocol"), members.string("python"),
                  members.string("harness")};
@@ -161,6 +228,12 @@ Request decode_request(std::string_view line) {
     request = ResetRequest{};
   } else if (type == "ping") {
     request = PingRequest{};
+  } else if (type == "exec") {
+    request = exec_request(members);
+  } else if (type == "signal") {
+    request = signal_request(members);
+  } else if (type == "resize") {
+    request = resize_request(members);
   } else if (type == "window") {
     request = window(members);
   } else if (type == "end") {

@@ -93,6 +93,7 @@ struct BodyWriter {
     append_number(out, "stream", event.stream);
     append_number(out, "bytes", event.bytes);
   }
+  void operator()(const Started& event) const { append_number(out, "pid", event.pid); }
 };
 
 void append_env(std::string& out, const std::map<std::string, std::string>& env) {
@@ -105,6 +106,15 @@ void append_env(std::string& out, const std::map<std::string, std::string>& env)
     separator = ',';
   }
   out += separator == '{' ? "{}" : "}";
+}
+
+void append_size(std::string& out, const TerminalSize& size) {
+  append_number(out, "columns", size.columns);
+  append_number(out, "rows", size.rows);
+}
+
+void append_if_any(std::string& out, std::string_view key, std::string_view text) {
+  if (!text.empty()) append_member(out, key, text);
 }
 
 void append_names(std::string& out, std::string_view key, const std::vector<std::string>& names) {
@@ -163,6 +173,33 @@ struct RequestWriter {
   void operator()(const Abandon& request) const {
     out += R"({"type":"abandon")";
     append_number(out, "stream", request.stream);
+  }
+  void operator()(const ExecRequest& request) const {
+    assert(std::isfinite(request.timeout_seconds));
+    out += R"({"type":"exec")";
+    append_member(out, "execution_id", request.execution_id);
+    append_names(out, "argv", request.argv);
+    append_if_any(out, "shell", request.shell);
+    append_if_any(out, "language", request.language);
+    if (!request.language.empty()) append_member(out, "script", request.script);
+    append_if_any(out, "directory", request.directory);
+    append_key(out, "env");
+    append_env(out, request.env);
+    append_names(out, "secrets", request.secrets);
+    append_number(out, "timeout", request.timeout_seconds);
+    append_number(out, "max_output_bytes", request.max_output_bytes);
+    if (request.terminal) append_size(out, *request.terminal);
+  }
+  void operator()(const SignalRequest& request) const {
+    out += R"({"type":"signal")";
+    append_member(out, "execution_id", request.execution_id);
+    append_member(out, "signal", request.signal);
+    append_member(out, "whole_tree", request.whole_tree);
+  }
+  void operator()(const ResizeRequest& request) const {
+    out += R"({"type":"resize")";
+    append_member(out, "execution_id", request.execution_id);
+    append_size(out, request.size);
   }
 };
 

@@ -120,8 +120,12 @@ std::optional<std::int64_t> MemberReader::optional_integer(std::string_view key)
 }
 
 std::string MemberReader::optional_string(std::string_view key) {
+  return string_if_any(key).value_or(std::string());
+}
+
+std::optional<std::string> MemberReader::string_if_any(std::string_view key) {
   std::optional<JsonMember> member = take(key);
-  if (!member) return {};
+  if (!member) return std::nullopt;
   if (member->kind != JsonKind::string) throw ProtocolError(quoted(key) + " must be a string");
   return std::move(member->text);
 }

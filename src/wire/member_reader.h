@@ -28,6 +28,7 @@ class MemberReader {
   std::optional<std::int64_t> optional_integer(std::string_view key);
   std::string optional_string(std::string_view key);  // empty when absent
   bool optional_boolean(std::string_view key);        // false when absent
+  std::optional<std::string> string_if_any(std::string_view key);
 
   // Throws ProtocolError if a member was not asked for.
   void finish() const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/enum_names.h"
+#include "wire/command_messages.h"
 #include "wire/file_messages.h"
 #include "wire/stream_messages.h"
 
@@ -76,7 +77,7 @@ struct PingRequest {
 };
 
 using Request = std::variant<RunRequest, CancelRequest, ResetRequest, PingRequest, FileRequest,
-                             Window, End, Abandon>;
+                             Window, End, Abandon, ExecRequest, SignalRequest, ResizeRequest>;
 
 // ---- sandbox to host ----
 
@@ -207,8 +208,9 @@ struct Pong {
   bool operator==(const Pong&) const = default;
 };
 
-using EventBody = std::variant<Ready, Stdout, Stderr, Log, Intermediate, Display, FinalResult,
-                               ScriptError, ScriptDone, ResetDone, Pong, FileAnswer, Window>;
+using EventBody =
+    std::variant<Ready, Stdout, Stderr, Log, Intermediate, Display, FinalResult, ScriptError,
+                 ScriptDone, ResetDone, Pong, FileAnswer, Window, Started>;
 
 struct Event {
   std::string execution_id;  // empty where an event belongs to no turn

@@ -33,7 +33,7 @@ class AnyBackend {
     request.mode = mode;
     return run_in(sandbox, std::move(request));
   }
-  execution::ExecutionResult run_in(backend::Sandbox& sandbox, wire::RunRequest request) {
+  execution::ExecutionResult run_in(backend::Sandbox& sandbox, execution::WireRequest request) {
     execution::ScriptExecutor executor(sandbox);
     return run_task(loop_, executor.run(std::move(request)));
   }

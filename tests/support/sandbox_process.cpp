@@ -154,6 +154,13 @@ std::uint64_t SandboxProcess::init_peak_memory_bytes() const {
   return kilobytes * 1024;
 }
 
+wire::ExecRequest shell_line(std::string line, double timeout_seconds) {
+  wire::ExecRequest request;
+  request.shell = std::move(line);
+  request.timeout_seconds = timeout_seconds;
+  return request;
+}
+
 wire::RunRequest request_for(std::string script, double timeout_seconds, wire::Mode mode) {
   wire::RunRequest request;
   request.script = std::move(script);
@@ -167,7 +174,8 @@ Sandbox::Sandbox(SandboxOptions options)
   ready = run_task(loop_, backend::await_ready(process_.channel(), 30s));
 }
 
-execution::ExecutionResult Sandbox::run(wire::RunRequest request, execution::OnEvent on_event) {
+execution::ExecutionResult Sandbox::run(execution::WireRequest request,
+                                        execution::OnEvent on_event) {
   return run_task(loop_, executor_.run(std::move(request), std::move(on_event)));
 }
 
@@ -179,12 +187,12 @@ execution::ExecutionResult Sandbox::step(const std::string& script, double timeo
   return run(request_for(script, timeout_seconds, wire::Mode::interactive));
 }
 
-execution::ExecutionResult Sandbox::run(wire::RunRequest request, Events& events) {
+execution::ExecutionResult Sandbox::run(execution::WireRequest request, Events& events) {
   return run(std::move(request), [&events](const wire::Event& event) { events.push_back(event); });
 }
 
 execution::ExecutionResult Sandbox::run_and_cancel(
-    wire::RunRequest request, const std::function<bool(const wire::Event&)>& is_due) {
+    execution::WireRequest request, const std::function<bool(const wire::Event&)>& is_due) {
   std::exception_ptr failure;
   bool asked = false;
   const auto on_event = [&](const wire::Event& event) {

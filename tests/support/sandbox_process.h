@@ -65,6 +65,7 @@ class SandboxProcess : public backend::Sandbox {
   bool killed_ = false;
 };
 
+wire::ExecRequest shell_line(std::string line, double timeout_seconds = 20);
 wire::RunRequest request_for(std::string script, double timeout_seconds = 20,
                              wire::Mode mode = wire::Mode::plan);
 
@@ -74,13 +75,13 @@ class Sandbox {
   explicit Sandbox(SandboxOptions options = {});
 
   wire::Ready ready;
-  execution::ExecutionResult run(wire::RunRequest request, execution::OnEvent on_event = {});
+  execution::ExecutionResult run(execution::WireRequest request, execution::OnEvent on_event = {});
   execution::ExecutionResult run(const std::string& script, double timeout_seconds = 20);
   execution::ExecutionResult step(const std::string& script, double timeout_seconds = 20);
   // The same with all its events, and with its cancellation once one of them `is_due`.
   using Events = std::vector<wire::Event>;
-  execution::ExecutionResult run(wire::RunRequest request, Events& events);
-  execution::ExecutionResult run_and_cancel(wire::RunRequest request,
+  execution::ExecutionResult run(execution::WireRequest request, Events& events);
+  execution::ExecutionResult run_and_cancel(execution::WireRequest request,
                                             const std::function<bool(const wire::Event&)>& is_due);
   wire::ResetDone reset();
   // One line to init as it is, and the next event.

@@ -51,7 +51,7 @@ Lines expected_mounts() {
   const std::string shown = "ro,nosuid,nodev";
   const std::string device = "ro,nosuid,noexec";
   Lines lines{"/ ro,nosuid,nodev", "/workspace rw,nosuid,nodev", "/tmp rw,nosuid,nodev",
-              "/dev/shm rw,nosuid,nodev",
+              "/dev/shm rw,nosuid,nodev", "/dev/pts rw,nosuid,noexec",
               // The zygote's, and over it the sandbox's own.
               "/proc rw,nosuid,nodev,noexec", "/proc rw,nosuid,nodev,noexec"};
   for (const std::string path :
@@ -66,7 +66,7 @@ Lines expected_mounts() {
                   "/etc/python3", "/etc/python3.11", "/etc/python3.12", "/etc/python3.13"});
   const fs::path installation = plain_environment().python.parent_path().parent_path();
   if (installation != "/usr") lines.insert(installation.string() + " " + shown);
-  for (const std::string name : {"null", "zero", "full", "random", "urandom"})
+  for (const std::string name : {"null", "zero", "full", "random", "urandom", "tty"})
     lines.insert("/dev/" + name + " " + device);
   add_if_present(lines, device,
                  {"/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/timer_list",
@@ -101,7 +101,7 @@ TEST_CASE("the root holds the system, our programs and the sandbox's own directo
         "executor_harness init libhearth-isolate.so []\n");
 }
 
-TEST_CASE("/dev holds five devices, four links and shared memory") {
+TEST_CASE("/dev holds six devices, five links, terminals and shared memory") {
   CHECK(printed(R"py(
 import os, stat
 for name in sorted(os.listdir('/dev')):
@@ -113,9 +113,10 @@ print(len(open('/dev/urandom', 'rb').read(8)), open('/dev/zero', 'rb').read(2), 
 open('/dev/null', 'w').write('gone')
 try: open('/dev/full', 'wb', 0).write(b'x')
 except OSError as error: print(error.strerror)
-)py") == "fd /proc/self/fd\nfull 1 7\nnull 1 3\nrandom 1 8\nshm directory\n"
+)py") == "fd /proc/self/fd\nfull 1 7\nnull 1 3\nptmx pts/ptmx\npts directory\nrandom 1 8\n"
+         "shm directory\n"
          "stderr /proc/self/fd/2\nstdin /proc/self/fd/0\nstdout /proc/self/fd/1\n"
-         "urandom 1 9\nzero 1 5\n8 b'\\x00\\x00' \nNo space left on device\n");
+         "tty 5 0\nurandom 1 9\nzero 1 5\n8 b'\\x00\\x00' \nNo space left on device\n");
 }
 
 TEST_CASE("C14: the only network interface is the sandbox's own loopback, and it is up") {

@@ -1,0 +1,80 @@
+#include "init/command_process.h"
+
+#include "base/error.h"
+#include "init/nonblocking_io.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace hearth::init {
+namespace {
+
+void make_pipe(os::UniqueFd& read_end, os::UniqueFd& write_end) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw OsError("create a pipe");
+  read_end.reset(ends[0]);
+  write_end.reset(ends[1]);
+}
+
+os::UniqueFd open_terminal() {
+  os::UniqueFd terminal(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!terminal || ::unlockpt(terminal.get()) != 0) throw OsError("open a terminal");
+  return terminal;
+}
+
+void set_size(int terminal, const wire::TerminalSize& size) {
+  const winsize wanted{size.rows, size.columns, 0, 0};
+  ::ioctl(terminal, TIOCSWINSZ, &wanted);
+}
+
+}  // namespace
+
+CommandProcess::CommandProcess(const CommandPlan& plan,
+                               const std::optional<wire::TerminalSize>& terminal, int script)
+    : has_terminal_(terminal.has_value()) {
+  CommandEnds ends;
+  connect(ends, terminal);
+  ends.script = script;
+  os::UniqueFd report;
+  make_pipe(report_, report);
+  runner_ = ::fork();
+  if (runner_ < 0) throw OsError("fork");
+  if (runner_ == 0) become_runner(plan, ends, report.get());
+  for (os::UniqueFd* far : {&far_input_, &far_output_, &far_errors_}) far->reset();
+  make_nonblocking(report_.get());
+  make_nonblocking(output_.get());
+  if (errors_) make_nonblocking(errors_.get());
+}
+
+void CommandProcess::connect(CommandEnds& ends, std::optional<wire::TerminalSize> terminal) {
+  if (terminal) {
+    output_ = open_terminal();
+    set_size(output_.get(), *terminal);
+    far_input_.reset(::ioctl(output_.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (!far_input_) throw OsError("open a terminal");
+    ends = {far_input_.get(), far_input_.get(), far_input_.get(), -1, true};
+    return;
+  }
+  far_input_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!far_input_) throw OsError("open /dev/null");
+  make_pipe(output_, far_output_);
+  make_pipe(errors_, far_errors_);
+  ends = {far_input_.get(), far_output_.get(), far_errors_.get(), -1, false};
+}
+
+std::optional<RunnerReport> CommandProcess::next_report() {
+  RunnerReport report;
+  if (!report_ || ::read(report_.get(), &report, sizeof report) != sizeof report)
+    return std::nullopt;
+  return report;
+}
+
+void CommandProcess::resize(const wire::TerminalSize& size) const {
+  if (has_terminal_ && output_) set_size(output_.get(), size);
+}
+
+}  // namespace hearth::init
