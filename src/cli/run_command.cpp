@@ -37,10 +37,11 @@ namespace hearth::cli {
 namespace {
 
 constexpr const char* run_details =
-    R"(Each FILE runs in a sandbox of its own; - is standard input, and so is no FILE at all. The
-sandbox is the blueprint `default` of the configuration (--config, $HEARTH_CONFIG, ./hearth.toml,
-/etc/hearth/hearth.toml), or a plain one when there is no configuration. A ./hearth.toml that was
-not named may not reach outside of its directory, nor pass variables of the environment on.
+    R"(Each FILE runs in a sandbox of its own. - is standard input, and so is no FILE at all, unless that
+is a terminal. The sandbox is that of --blueprint, else `default`, else the only one of the
+configuration (--config, $HEARTH_CONFIG, ./hearth.toml, /etc/hearth/hearth.toml), or a plain one when
+there is no configuration. A ./hearth.toml that was not named may not reach outside of its directory,
+nor pass variables of the environment on. A --tool takes the place of a configured one of its name.
 
 Limits need cgroups. An ordinary user gets them from the systemd of its session, by a scope in which
 hearth starts itself again (not if $HEARTH_SCOPE is off). Without them, memory is limited for each
@@ -52,7 +53,8 @@ how a program runs a session of steps with --interactive --json, is in docs/from
 Exit code: 0 ok, 1 the script failed, 2 bad usage or configuration, 3 sandboxes cannot be made on
 this machine (`hearth doctor` says why), 124 time-out, 130 interrupted, 137 killed for its memory,
 128 and the signal's number for any other it died of. Of several files, the first that is not 0;
-with --interactive, the last step's (with --json: 0). 1 instead of 0 if standard output could not be written to.)";
+with --interactive, the last step's (with --json: 0). 1 instead of 0 if standard output could not be
+written to.)";
 
 // All of them before anything is started: a missing file is found at once, and typing can
 // still be interrupted.
