@@ -71,7 +71,7 @@ open("/workspace/mine", "w").write("mine")
   const std::string nothing = "[[], []] /workspace /tmp\n";
   const std::unique_ptr<backend::Sandbox> one = backend.spawn();
   const auto first = backend.run_in(*one, look);
-  INFO(first.error ? first.error->traceback : first.detail);
+  INFO("why: ", first.error ? first.error->traceback : first.detail);
   CHECK(first.stdout_text == nothing);
   const std::unique_ptr<backend::Sandbox> other = backend.spawn();
   CHECK(backend.run_in(*other, look).stdout_text == nothing);

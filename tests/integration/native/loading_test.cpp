@@ -92,7 +92,7 @@ def chart(values):
   NativeSandboxes sandboxes(config, environment);
   const auto result =
       sandboxes.run("chart([1, 4, 9])\nimport sys\nprint('matplotlib' in sys.modules)", 60);
-  INFO(result.error ? result.error->traceback : result.detail);
+  INFO("why: ", result.error ? result.error->traceback : result.detail);
   CHECK(result.verdict == execution::Verdict::ok);
   CHECK(result.stderr_text.empty());
   REQUIRE(result.displays.size() == 1);
