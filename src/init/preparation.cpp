@@ -65,7 +65,10 @@ void Preparation::check_limits() const {
 
 void Preparation::try_again() {
   worker_.reset();
-  if (maker_.alive()) start();
+  if (!maker_.alive()) return;
+  if (!commands_run_) return start();
+  attempts_ = 0;
+  retry_at_ = due_at_ = Clock::now() + prepare_delay;
 }
 
 bool Preparation::handle_maker() {
@@ -75,7 +78,7 @@ bool Preparation::handle_maker() {
     throw SandboxFailed(failed->message, failed->traceback);
   if (auto* refusal = std::get_if<PrepareFailed>(&*message)) {
     failure_ = std::move(refusal->message);
-    if (std::exchange(worker_, std::nullopt)) start();
+    if (worker_) try_again();
     return false;
   }
   const auto& ready = std::get<MakerReady>(*message);

@@ -4,7 +4,8 @@
 //   (nothing) ─────────▶ under way ────────────▶ the worker is handed to the caller
 //                         ▲      │
 //                         └──────┘ it exited or could not be forked: again, at most
-//                                  max_prepare_attempts times in a row
+//                                  max_prepare_attempts times in a row; without end and later
+//                                  while commands run, which may hold all processes
 #pragma once
 
 #include "init/inherited_limits.h"
@@ -47,6 +48,10 @@ class Preparation {
   // What the maker said about itself. Once, after the first worker.
   std::optional<wire::Ready> take_ready() { return std::exchange(ready_, std::nullopt); }
 
+  void set_commands_run(bool run) { commands_run_ = run; }
+  // Not before this time, even for a turn.
+  Clock::time_point retry_at() const { return retry_at_; }
+
   // Most sandboxes are thrown away right after a turn. The next worker is not made before this time
   // unless a turn needs it.
   void postpone_to(Clock::time_point time) { due_at_ = time; }
@@ -66,6 +71,8 @@ class Preparation {
   int attempts_ = 0;     // since the last success
   std::string failure_;  // why the last attempt failed
   Clock::time_point due_at_{};
+  Clock::time_point retry_at_{};
+  bool commands_run_ = false;
 };
 
 }  // namespace hearth::init

@@ -118,6 +118,7 @@ void Supervisor::advance() {
   const Clock::time_point now = Clock::now();
   turns_.advance(now);
   commands_.advance(now);
+  preparation_.set_commands_run(workers_.commands_run());
   streams_.advance();
   if (reset_ == Reset::wanted) advance_reset(now);
   if (busy()) return;

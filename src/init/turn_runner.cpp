@@ -53,6 +53,9 @@ void TurnRunner::note_output(const std::vector<pollfd>& polled) {
 
 Clock::time_point TurnRunner::wake_at() const {
   Clock::time_point wake = Clock::time_point::max();
+  const bool awaits_worker = turn_ && !turn_->started() && !preparation_.under_way();
+  if (awaits_worker && preparation_.retry_at() != Clock::time_point{})
+    wake = preparation_.retry_at();
   if (runs() && !turn_->must_die() && !worker_exited_) wake = turn_->wake_at();
   if (!workers_.has_interactive()) return wake;
   const Worker& interactive = workers_.of(wire::Mode::interactive);
@@ -88,7 +91,7 @@ void TurnRunner::start(Clock::time_point now) {
     if (!preparation_.can_make()) {
       turn_->refuse(wire::Ending::refused, "SandboxFailed", "the harness has exited");
       turn_.reset();
-    } else if (preparation_.has_succeeded()) {
+    } else if (preparation_.has_succeeded() && now >= preparation_.retry_at()) {
       preparation_.start();
     }
     return;

@@ -44,6 +44,7 @@ class WorkerSlots {
   // Processes of an earlier step may be alive, and could SIGSTOP a worker that waits for its turn.
   bool leftovers_possible() const { return leftovers_possible_ || commands_run_; }
   void expect_leftovers() { leftovers_possible_ = true; }
+  bool commands_run() const { return commands_run_; }
   void set_commands_run(bool run) { commands_run_ = run; }  // they may do the same
   void resume_stopped() const;                              // whatever a leftover may have stopped
 

@@ -96,6 +96,7 @@ def burst():
 if os.fork() == 0: burst()
 print("lit")
 )py"}));
+  INFO(bomb.detail, bomb.stderr_text);
   CHECK(bomb.verdict == Verdict::ok);
   CHECK(bomb.stdout_text == "lit\n");
   CHECK(backend.run_in(*sandbox, count).stdout_text == before);
