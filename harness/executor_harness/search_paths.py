@@ -22,12 +22,7 @@ def add_path(path):
 
 
 def show_to_children(paths):
-    """A Python process that a script starts, for instance pytest, is the same Python and finds the
-    same packages."""
-    programs = os.path.dirname(sys.executable)
-    path = os.environ.get("PATH", "")
-    if programs and programs not in path.split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join(filter(None, [programs, path]))
+    """A Python process that a script starts, for instance pytest, finds the same packages."""
     known = os.environ.get("PYTHONPATH")
     if paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([*paths, *([known] if known else [])])

@@ -113,15 +113,19 @@ TEST_CASE("files cannot be watched, and tail follows one without") { check(watch
 
 TEST_CASE("memory and CPU time that no limit counts cannot be had") { check(what_nothing_counts); }
 
-TEST_CASE("a terminal can be asked about, but nothing typed into it, whatever the upper bits say") {
+TEST_CASE(
+    "a terminal can be set, but nothing typed into it, nor its driver changed, whatever the upper "
+    "bits say") {
   CHECK(outcome(R"py(
 buffer = ctypes.create_string_buffer(256)
 TCGETS, TCSETS, TIOCSTI, TIOCGWINSZ, TIOCLINUX, FIONREAD = 0x5401, 0x5402, 0x5412, 0x5413, 0x541c, 0x541b
 ABOVE = 1 << 32
+TIOCSCTTY, TIOCSWINSZ, TIOCSETD = 0x540e, 0x5414, 0x5423
 print(call(16, 1, TCGETS, buffer), call(16, 1, TIOCGWINSZ, buffer), call(16, 1, FIONREAD, buffer))
-forbidden = (TIOCSTI, TIOCLINUX, TCSETS, 0x540e, 0x5423, 0x5414, 0x4b47, 0x8914, 0x89f0, 0x1277, 0xc0045877)
+print({call(16, 1, request, buffer) for request in (TCSETS, TIOCSCTTY, TIOCSWINSZ)})
+forbidden = (TIOCSTI, TIOCLINUX, TIOCSETD, 0x4b47, 0x8914, 0x89f0, 0x1277, 0xc0045877)
 print({call(16, 1, high | request, buffer) for request in forbidden for high in (0, ABOVE, -1 << 32)})
-)py") == "ENOTTY ENOTTY ok\n{'ENOSYS'}\n");
+)py") == "ENOTTY ENOTTY ok\n{'ENOTTY'}\n{'ENOSYS'}\n");
 }
 
 TEST_CASE("a persona can be asked for and reset, not changed") {
