@@ -1,8 +1,11 @@
 """Tools: what they are, how scripts see them, and async ones."""
 
+import os
+import subprocess
+import sys
 import unittest
 
-from tests.fake_init import Harness, SharedHarness
+from tests.fake_init import HARNESS, Harness, SharedHarness
 
 PLAIN = '''
 import dataclasses, pickle
@@ -244,3 +247,22 @@ class AsyncTools(SharedHarness):
             "    os._exit(0)\nos.waitpid(pid, 0)\nprint('parent', double(6))"
         )
         self.assertEqual(turn.stdout, "child 10\nparent 12\n")
+
+
+class Loading(unittest.TestCase):
+    def test_what_loading_has_written_is_removed_and_no_link_is_followed(self):
+        code = (
+            "import importlib, os, sys, tempfile; sys.path.insert(0, %r)\n"
+            "empty = importlib.import_module('executor_harness.zygote').empty\n"
+            "with tempfile.TemporaryDirectory() as top:\n"
+            "    place, other = os.path.join(top, 'place'), os.path.join(top, 'other')\n"
+            "    os.makedirs(place + '/deep/er'); os.makedirs(other + '/kept')\n"
+            "    open(place + '/deep/file', 'w').close()\n"
+            "    os.symlink(other, place + '/link')\n"
+            "    empty(place)\n"
+            "    print(os.listdir(place), os.listdir(other))" % os.path.dirname(HARNESS)
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        self.assertEqual(done.stdout.decode(), "[] ['kept']\n")
