@@ -111,7 +111,9 @@ class CommandLine(unittest.TestCase):
         self.assertTrue(os.path.isdir(os.path.join(state, "environments")))
         for command in ("run", "bench", "config check", "image list"):
             with self.subTest(command):
-                self.assertIn("[docker]; may be", self.hearth(*command.split(), "--help").stdout)
+                said = self.hearth(*command.split(), "--help").stdout
+                for section in ("log", "pool", "docker", "session", "store"):
+                    self.assertIn(f"[{section}]", said)
                 wrong = self.hearth(*command.split(), "--set", "pool.max_use=1", input="print(1)")
                 self.assertEqual(wrong.returncode, 2)
                 nothing = self.hearth(*command.split(), "--set", "pool", input="print(1)")
