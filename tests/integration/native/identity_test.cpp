@@ -268,8 +268,9 @@ import os, sys
 for name in sorted(os.environ): print(name + '=' + os.environ[name])
 print(os.getcwd(), sys.argv, sys.executable)
 print(oct(os.umask(0)))
-)py") == "HOME=/workspace\nLANG=C.UTF-8\nMPLBACKEND=Agg\nPATH=/usr/local/bin:/usr/bin:/bin\n"
-         "TMPDIR=/tmp\nUSER=sandbox\n/workspace ['/workspace/script.py'] " +
+)py") == "HOME=/workspace\nLANG=C.UTF-8\nMPLBACKEND=Agg\n"
+         "PATH=/hearth/bin:/usr/local/bin:/usr/bin:/bin\nTMPDIR=/tmp\nUSER=sandbox\n/workspace "
+         "['/workspace/script.py'] " +
              plain_environment().python.string() + "\n0o22\n");
   // What the process was started with, before Python changed it.
   CHECK(printed(R"py(

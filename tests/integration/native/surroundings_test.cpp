@@ -50,10 +50,13 @@ void add_if_present(Lines& lines, const std::string& flags,
 Lines expected_mounts() {
   const std::string shown = "ro,nosuid,nodev";
   const std::string device = "ro,nosuid,noexec";
-  Lines lines{"/ ro,nosuid,nodev", "/workspace rw,nosuid,nodev", "/tmp rw,nosuid,nodev",
-              "/dev/shm rw,nosuid,nodev", "/dev/pts rw,nosuid,noexec",
-              // The zygote's, and over it the sandbox's own.
-              "/proc rw,nosuid,nodev,noexec", "/proc rw,nosuid,nodev,noexec"};
+  Lines lines{"/ ro,nosuid,nodev", "/dev/shm rw,nosuid,nodev", "/dev/pts rw,nosuid,noexec"};
+  // The zygote's, and over it the sandbox's own.
+  for (const std::string mount :
+       {"/proc rw,nosuid,nodev,noexec", "/workspace rw,nosuid,nodev", "/tmp rw,nosuid,nodev"}) {
+    lines.insert(mount);
+    lines.insert(mount);
+  }
   for (const std::string path :
        {"/usr", "/hearth/init", "/hearth/libhearth-isolate.so", "/hearth/executor_harness"})
     lines.insert(path + " " + shown);
@@ -98,7 +101,7 @@ TEST_CASE("a sandbox's mounts are exactly the promised ones") {
 TEST_CASE("the root holds the system, our programs and the sandbox's own directories") {
   CHECK(printed("import os\nprint(*sorted(os.listdir('/')))") == expected_root());
   CHECK(printed("import os\nprint(*sorted(os.listdir('/hearth')), os.listdir('/tools'))") ==
-        "executor_harness init libhearth-isolate.so []\n");
+        "bin executor_harness init libhearth-isolate.so []\n");
 }
 
 TEST_CASE("/dev holds six devices, five links, terminals and shared memory") {

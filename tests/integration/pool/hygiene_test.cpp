@@ -92,10 +92,10 @@ TEST_CASE("P14: /workspace is in memory, and ten thousand files are gone without
   pool.startup();
   std::optional<Lease> lease = pool.checkout();
   CHECK(pool.turn(*lease, R"py(
-print([line.split()[2] for line in open('/proc/mounts') if line.split()[1] == '/workspace'])
+print({line.split()[2] for line in open('/proc/mounts') if line.split()[1] == '/workspace'})
 for i in range(10_000): open('/workspace/%d' % i, 'w').close()
 )py")
-            .stdout_text == "['tmpfs']\n");
+            .stdout_text == "{'tmpfs'}\n");
   const std::string id = lease->sandbox_id();
   const pid_t init = init_of(lease->sandbox());
   const std::string before = disk_io_of(init);
