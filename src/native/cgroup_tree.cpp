@@ -32,6 +32,12 @@ bool is_name_of_instance(std::string_view name) {
          name.find_first_not_of("0123456789abcdef", prefix.size()) == std::string_view::npos;
 }
 
+// One that this process may not look at is none to it.
+bool is_group(const fs::path& directory) {
+  std::error_code refused;
+  return fs::exists(directory / "cgroup.procs", refused);
+}
+
 bool is_above(const fs::path& group, const fs::path& other) {
   const fs::path way = other.lexically_relative(group);
   return !way.empty() && *way.begin() != "..";
@@ -81,8 +87,8 @@ std::vector<fs::path> bases_of(const CgroupMounts& mounts) {
 std::vector<fs::path> haunts_of(const fs::path& base) {
   std::vector<fs::path> haunts{base};
   fs::path above = base.parent_path();
-  if (fs::exists(above / "cgroup.procs")) haunts = children_of(above);
-  for (; fs::exists(above / "cgroup.procs"); above = above.parent_path()) haunts.push_back(above);
+  if (is_group(above)) haunts = children_of(above);
+  for (; is_group(above); above = above.parent_path()) haunts.push_back(above);
   return haunts;
 }
 
@@ -170,7 +176,7 @@ fs::path usable_v2_base(const fs::path& own) {
   std::vector<std::string> obstacles;
   // A process that has stepped aside before can use the group above.
   const fs::path lowest = own.filename() == aside_name ? own.parent_path() : own;
-  for (fs::path group = lowest; fs::exists(group / "cgroup.procs"); group = group.parent_path()) {
+  for (fs::path group = lowest; is_group(group); group = group.parent_path()) {
     std::string obstacle;
     if (::access(group.c_str(), W_OK) == 0) {
       obstacle = obstacle_in(group, group == own);

@@ -30,6 +30,19 @@ def write(path, text):
         file.write(text)
 
 
+def become(user, before=None):
+    """For a child before exec. What needs root comes first."""
+
+    def change():
+        if before:
+            before()
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
+
+    return change
+
+
 class OrdinaryUser(unittest.TestCase):
     """The user has a home and nothing else."""
 
@@ -62,10 +75,7 @@ class OrdinaryUser(unittest.TestCase):
             input=script,
             cwd=self.home,
             env={"PATH": "/usr/bin:/bin", "HOME": self.home, **variables},
-            user=user,
-            group=user,
-            extra_groups=[],
-            preexec_fn=before_exec,
+            preexec_fn=become(user, before_exec),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -113,6 +123,7 @@ class WithSystemd(OrdinaryUser):
     def make_group(self, parent, *files, owner=0):
         """A new group; the user is its owner, or that of some of its files."""
         path = tempfile.mkdtemp(prefix="test-start-", dir=parent)
+        os.chmod(path, 0o755)  # as the kernel makes them
         self.addCleanup(self.remove_group, path)
         for name in files:
             os.chown(os.path.join(path, name), USER, USER)
@@ -193,7 +204,7 @@ def exec(words):
             "-q",
             "-m",
             "64M",
-            script="x = bytearray(1 << 30)",
+            script="x = bytearray(400 << 20)",
             before_exec=self.start_in(session),
         )
         self.assertEqual(done.returncode, 137, done.stderr)
@@ -229,10 +240,7 @@ def exec(words):
             [self.hearth, "run", "--json", "-"],
             cwd=self.home,
             env={"PATH": self.bin + ":/usr/bin:/bin", "HOME": self.home},
-            user=USER,
-            group=USER,
-            extra_groups=[],
-            preexec_fn=self.start_in(session),
+            preexec_fn=become(USER, self.start_in(session)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
