@@ -81,7 +81,7 @@ Task<Trial> try_sandbox(const settings::StateSettings& state, const settings::En
   settings.blueprints = {runtime::plain_blueprint(settings.pool.backend)};
   settings.blueprints.front().pool_size = 1;
   const auto runtime = runtime::Runtime::open(co_await asio::this_coro::executor, settings, env,
-                                              {.limits = native::Limits::degraded});
+                                              {.limits = backend::Limits::degraded});
   Trial trial = co_await try_script(runtime->pool());
   co_await runtime->close();
   co_return trial;

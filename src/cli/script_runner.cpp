@@ -37,7 +37,7 @@ ScriptRunner::ScriptRunner(const asio::any_io_executor& executor, const RunPlan&
       output_(output),
       runtime_(runtime::Runtime::open(
           executor, for_one_lease(plan), env,
-          {.registry = plan.registry, .limits = native::Limits::degraded})) {}
+          {.registry = plan.registry, .limits = backend::Limits::degraded})) {}
 
 Task<> ScriptRunner::open(pool::SandboxPool::OnProgress on_progress) {
   co_await runtime_->pool().startup({plan_.blueprint}, std::move(on_progress));

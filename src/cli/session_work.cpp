@@ -56,7 +56,7 @@ SessionWork::SessionWork(const asio::any_io_executor& executor, const RunPlan& p
     : plan_(plan),
       runtime_(runtime::Runtime::open(
           executor, plan.settings, env,
-          {.registry = plan.registry, .limits = native::Limits::degraded})) {}
+          {.registry = plan.registry, .limits = backend::Limits::degraded})) {}
 
 Task<> SessionWork::open() { sessions_ = co_await runtime_->open_sessions(); }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/errors.h"
+#include "backend/limits.h"
 #include "backend/programs.h"
 #include "native/cgroup_tree.h"
 #include "native/sandbox_users.h"
@@ -18,16 +19,12 @@
 
 namespace hearth::native {
 
+using backend::Limits;
+
 // Sandboxes of one zygote have the same addresses and the same hash seed.
 enum class Zygotes {
   shared,       // one for all sandboxes of an environment
   per_sandbox,  // each sandbox has its own, which costs the start of Python and all its imports
-};
-
-// Of memory, processes and CPU.
-enum class Limits {
-  strict,    // by cgroups, for a sandbox as a whole
-  degraded,  // where there are none: of memory by process, of processes by user namespace, no CPU
 };
 
 struct NativeMachine {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/backend.h"
-#include "native/native_machine.h"
+#include "backend/limits.h"
 #include "registry/tool_registry.h"
 #include "settings/overrides.h"
 #include "settings/settings.h"
@@ -26,7 +26,7 @@ struct BackendContext {
   const settings::Env& env;
   const registry::ToolRegistry& registry;
   std::filesystem::path programs{};  // the directory of hearth-init; empty: see find_programs
-  native::Limits limits = native::Limits::strict;
+  backend::Limits limits = backend::Limits::strict;
 };
 
 // Starts nothing: what a machine or an engine lacks is reported by the first use.

@@ -6,8 +6,8 @@
 // know of each other.
 #pragma once
 
+#include "backend/limits.h"
 #include "base/secret.h"
-#include "native/native_machine.h"
 #include "pool/sandbox_pool.h"
 #include "registry/tool_registry.h"
 #include "runtime/backends.h"
@@ -37,7 +37,7 @@ struct RuntimeOptions {
   std::filesystem::path programs{};
   // Of native sandboxes: a server refuses to start without cgroups, a person's command says that
   // their limits are degraded (Sandbox::degraded).
-  native::Limits limits = native::Limits::strict;
+  backend::Limits limits = backend::Limits::strict;
   // What has no key in the settings, like the time limits of resets and probes.
   pool::FleetOptions fleet{};
   BackendTable backends = usual_backends();
