@@ -141,7 +141,8 @@ class WithSystemd(OrdinaryUser):
         self.fail(path + " is still in use")
 
     def make_groups(self):
-        """The groups of a session, and those that systemd delegates: files to write "0" to."""
+        """The groups of a session, and those that systemd delegates: files to write "0" to,
+        or a directory for new groups."""
         if not HAS_VERSION_2:
             own = read("/proc/self/cgroup")
             paths = [
@@ -157,16 +158,19 @@ class WithSystemd(OrdinaryUser):
         files = "cgroup.procs", "cgroup.threads", "cgroup.subtree_control"
         session = self.make_group(above)
         delegated = self.make_group(above, *files, owner=USER)
-        return [session + "/cgroup.procs"], [delegated + "/cgroup.procs"]
+        write(delegated + "/cgroup.subtree_control", "+memory +pids +cpu")
+        return [session + "/cgroup.procs"], [delegated]
 
     def stand_in(self, delegated, then="exec(sys.argv)"):
         self.file(
             "bin/systemd-run",
             f"""#!/usr/bin/python3
-import json, os, sys
+import json, os, sys, tempfile
 with open({self.calls!r}, "a") as calls:
     calls.write(json.dumps(sys.argv) + chr(10))
 for name in {delegated!r}:
+    if os.path.isdir(name):  # version 2: a new scope each time, as systemd makes them
+        name = tempfile.mkdtemp(dir=name) + "/cgroup.procs"
     with open(name, "w") as file:
         file.write("0")
 command = sys.argv[sys.argv.index("--") + 1 :]
