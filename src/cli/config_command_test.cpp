@@ -163,7 +163,8 @@ TEST_CASE("config check warns of what will fail on this machine, each at its pla
       {"[builder]\nfind_links = ['nowhere']\n",
        ":2:15: warning: builder.find_links[0] is no directory: \""},
       {sandbox + "[blueprint.network_policy]\nallowed_hosts = ['example.org']\n",
-       ":4:17: warning: blueprint[0].network_policy.allowed_hosts has no effect yet"},
+       ":4:17: warning: blueprint[0].network_policy.allowed_hosts has to be empty when it "
+       "runs: there is no way out"},
       {sandbox + "secrets = ['KEY']\n",
        ":3:12: warning: blueprint[0].secrets[0] is to come from the environment variable KEY, "},
       {sandbox + "secrets = ['KEY']\n[secrets]\nKEY = { env = 'OTHER' }\n",

@@ -16,6 +16,14 @@ Task<> wait_for_leases(std::vector<std::shared_ptr<Fleet>> fleets) {
   for (const std::shared_ptr<Fleet>& fleet : fleets) co_await fleet->all_returned();
 }
 
+// Until there is a proxy nothing leads out. Better refused than a script that waits for an answer.
+void refuse_allowed_hosts(const blueprint::SandboxConfig& config) {
+  if (blueprint::is_isolated(config)) return;
+  throw blueprint::ConfigError(
+      "blueprint " + blueprint::in_quotes(config.name),
+      {{"network_policy.allowed_hosts", "has to be empty: there is no way out of a sandbox yet"}});
+}
+
 std::uint64_t megabytes(std::uint64_t bytes) { return bytes >> 20; }
 
 }  // namespace
@@ -107,6 +115,7 @@ void SandboxPool::reserve_memory_for(const std::vector<std::string>& names) {
 
 Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
                               std::map<std::string, Entry>& started) {
+  refuse_allowed_hosts(registry_.blueprint(name));
   Entry entry;
   entry.secrets =
       resolve_secrets(registry_.secret_names_of(name), options_.secrets, options_.find_secret);

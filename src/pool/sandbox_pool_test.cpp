@@ -39,6 +39,18 @@ TEST_CASE("P3: startup builds before it spawns, and says how it goes") {
   CHECK(lines == std::vector<std::string>{"default: building default"});
 }
 
+TEST_CASE("P19: P20: without a proxy yet, a blueprint that allows hosts is refused at the start") {
+  PoolFixture fixture;
+  blueprint::SandboxConfig config;
+  config.name = "outgoing";
+  config.network_policy.allowed_hosts = {"example.org"};
+  fixture.registry.register_blueprint(config);
+  CHECK_THROWS_WITH_AS(fixture.run(fixture.pool->startup({"outgoing"})),
+                       doctest::Contains("network_policy.allowed_hosts has to be empty: there"),
+                       blueprint::ConfigError);
+  CHECK(fixture.backend.opened.empty());
+}
+
 TEST_CASE("P42: startup without names covers every blueprint") {
   PoolFixture fixture(1, small_options(), {"one", "two"});
   fixture.startup();

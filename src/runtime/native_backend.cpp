@@ -101,9 +101,6 @@ Task<std::string> NativeBackend::build(std::string blueprint, OnProgress on_prog
 Task<std::unique_ptr<backend::SandboxSource>> NativeBackend::open(
     std::string blueprint, std::vector<blueprint::Mount> /*mounts*/, OnProgress on_progress) {
   const blueprint::SandboxConfig& config = registry_.blueprint(blueprint);
-  if (!blueprint::is_isolated(config))
-    log::warning("the blueprint allows hosts, but there is no way out yet: no network",
-                 {{"blueprint", blueprint}});
   std::vector<blueprint::Mount> mounts;
   for (const blueprint::FileResource& resource : config.resources)
     mounts.push_back({resource.host_path, resource.container_path, resource.read_only});

@@ -84,7 +84,7 @@ class Warnings {
       if (loaded_.settings.pool.backend == "native") look_at_python(field, blueprints[index]);
       if (!blueprints[index].network_policy.allowed_hosts.empty())
         warn(field + ".network_policy.allowed_hosts",
-             "has no effect yet: scripts have no network, as there is no way out");
+             "has to be empty when it runs: there is no way out of a sandbox yet");
     }
   }
 

@@ -63,7 +63,7 @@ print([os.environ[name] for name in ("FROM_MAP", "FROM_ENV", "FROM_BOTH")])
   CHECK(poor.turn(without, "x = 1").verdict == Verdict::missing_secret);
 }
 
-TEST_CASE("P19 P20: without a proxy yet, a blueprint that allows hosts has no network") {
+TEST_CASE("a container has no network, whatever its blueprint allows") {
   blueprint::SandboxConfig config = docker_config();
   config.network_policy.allowed_hosts = {"example.org"};
   DockerBackend backend(config);
