@@ -50,7 +50,7 @@ struct SandboxChannel::Follower {
   std::list<Follower*>::iterator place;
 };
 
-// The right to read, and who gets it next.
+// The right to read, and which reader gets it next.
 class SandboxChannel::Leading {
  public:
   explicit Leading(SandboxChannel& channel) : channel_(channel) { channel_.is_being_read_ = true; }

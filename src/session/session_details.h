@@ -64,7 +64,7 @@ std::string to_json(const SessionDetails& details);
 // ConfigError if it is not what to_json() wrote.
 SessionDetails details_in(std::string_view json);
 
-// What a sandbox for such a session has to be. Nobody else ever gets it.
+// What a sandbox for such a session has to be. No other owner ever gets it.
 pool::CheckoutOptions checkout_options(const SessionDetails& details);
 
 }  // namespace hearth::session

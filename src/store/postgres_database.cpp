@@ -57,7 +57,8 @@ class PostgresDatabase : public Database {
   }
 
  private:
-  // A connection that has not ended in good order may hold anybody's answer: it is given up.
+  // A connection that has not ended in good order may hold an answer to another question: it is
+  // given up.
   Task<Results> limited(std::vector<Statement> statements, Durability durability) {
     Results results;
     std::exception_ptr failure;
