@@ -42,10 +42,25 @@ Task<std::size_t> Lifecycle::start() {
   if (marked > 0) log::info("stale sessions were marked cold", {{"count", marked}});
   const auto counts = co_await store_.counts();
   for (const auto& [state, count] : counts) entries_ += static_cast<std::size_t>(count);
-  // A crash between the removal of a record and that of its snapshots.
-  for (const std::string& id : co_await snapshots_.sessions())
-    if (!co_await store_.find(id)) co_await snapshots_.remove(id);
+  co_await remove_left_snapshots();
   co_return marked;
+}
+
+// A crash between the removal of a record and that of its snapshots. What this store never heard of
+// may be the other store's that shares the directory, or all there is after a database was lost.
+Task<> Lifecycle::remove_left_snapshots() {
+  std::size_t unknown = 0;
+  for (const std::string& id : co_await snapshots_.sessions()) {
+    if (co_await store_.find(id)) continue;
+    if (co_await store_.find_tombstone(id)) {
+      co_await snapshots_.remove(id);
+    } else {
+      ++unknown;
+    }
+  }
+  if (unknown > 0)
+    log::warning("snapshots of sessions that the store does not know are left alone",
+                 {{"count", unknown}});
 }
 
 Task<> Lifecycle::load(Session& session, std::string owner) {

@@ -58,6 +58,7 @@ class Lifecycle {
   std::int64_t now() const { return options_.wall_clock(); }
 
  private:
+  Task<> remove_left_snapshots();
   Task<bool> make_way(store::SessionRecord candidate);
   Task<> reserve_live(Session& session, pool::CheckoutOptions options);
   Task<> fill_sandbox(Session& session, pool::CheckoutOptions options, TreeReader* tree);

@@ -2,7 +2,6 @@
 
 #include "async/shielded.h"
 #include "async/within.h"
-#include "base/id.h"
 #include "base/log.h"
 #include "pool/errors.h"
 
@@ -67,7 +66,7 @@ Task<SessionView> SessionManager::create_now(CreateRequest request) {
   sandboxes_.check(request.blueprint, checkout_options(request.details));
   const std::unique_ptr<TreeReader> origin = co_await origin_of(request);
   co_await lifecycle_.reserve_entry();
-  const Visit visit = co_await table_.enter("ses_" + random_id());
+  const Visit visit = co_await table_.enter(store::new_session_id());
   bool is_stored = false;
   std::exception_ptr failure;
   try {

@@ -1,6 +1,7 @@
 #include "session/snapshots.h"
 
 #include "async/blocking.h"
+#include "blueprint/problem.h"
 #include "os/durable_files.h"
 #include "os/read_file.h"
 #include "os/remove_tree.h"
@@ -8,6 +9,7 @@
 #include "session/archive.h"
 #include "session/archive_tree.h"
 #include "session/tree_copy.h"
+#include "store/session_record.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -126,8 +128,15 @@ Snapshots::Snapshots(fs::path directory, SnapshotLimits limits)
 
 Snapshots::~Snapshots() { threads_.join(); }
 
+// A name that a database gave: it must not lead anywhere else.
+fs::path Snapshots::directory_of(const std::string& session) const {
+  if (!store::is_session_id(session))
+    throw Error("no session can be called " + blueprint::in_quotes(session));
+  return directory_ / session;
+}
+
 fs::path Snapshots::place_of(const std::string& session, std::int64_t generation) const {
-  return directory_ / session / std::to_string(generation);
+  return directory_of(session) / std::to_string(generation);
 }
 
 Task<Written> Snapshots::survey(TreeReader& tree) {
@@ -188,7 +197,7 @@ void Snapshots::damaged(const std::string& session, std::int64_t generation,
                         const std::string& why) const {
   std::optional<std::int64_t> older;
   std::error_code none;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory_ / session, none)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory_of(session), none)) {
     const auto there = generation_in(entry.path().filename());
     if (there && *there < generation) older = std::max(older.value_or(0), *there);
   }
@@ -237,7 +246,7 @@ Task<> Snapshots::keep_only(std::string session, std::vector<std::int64_t> gener
   co_await on_thread(threads_, [&](const std::stop_token& /*stop*/) {
     std::error_code none;
     std::vector<fs::path> surplus;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory_ / session, none)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory_of(session), none)) {
       const auto there = generation_in(entry.path().filename());
       const bool is_kept =
           there && std::find(generations.begin(), generations.end(), *there) != generations.end();
@@ -249,14 +258,15 @@ Task<> Snapshots::keep_only(std::string session, std::vector<std::int64_t> gener
 
 Task<> Snapshots::remove(std::string session) {
   co_await on_thread(
-      threads_, [&](const std::stop_token& /*stop*/) { remove_directory(directory_ / session); });
+      threads_, [&](const std::stop_token& /*stop*/) { remove_directory(directory_of(session)); });
 }
 
 Task<std::vector<std::string>> Snapshots::sessions() {
   co_return co_await on_thread(threads_, [&](const std::stop_token& /*stop*/) {
     std::vector<std::string> names;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory_))
-      names.push_back(entry.path().filename());
+      if (std::string name = entry.path().filename(); store::is_session_id(name))
+        names.push_back(std::move(name));
     return names;
   });
 }

@@ -59,7 +59,7 @@ class Snapshots {
   // Removes all generations of a session but these.
   Task<> keep_only(std::string session, std::vector<std::int64_t> generations);
   Task<> remove(std::string session);
-  // All that have a directory here.
+  // All that have a directory here; what else is in it is not Hearth's.
   Task<std::vector<std::string>> sessions();
 
   // A tar of any origin as a tree, and a tree as a tar with zstd. Links that could lead out of
@@ -68,6 +68,7 @@ class Snapshots {
   Task<std::vector<std::string>> write_tar(TreeReader& tree, int fd, std::string name);
 
  private:
+  std::filesystem::path directory_of(const std::string& session) const;
   std::filesystem::path place_of(const std::string& session, std::int64_t generation) const;
   Manifest checked_manifest(const std::string& session, std::int64_t generation) const;
   [[noreturn]] void damaged(const std::string& session, std::int64_t generation,

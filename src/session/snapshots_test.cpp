@@ -85,10 +85,10 @@ class Place {
   Snapshots* operator->() { return &snapshots_; }
   session::Written write(std::int64_t generation, std::vector<Given> given) {
     GivenTree tree(std::move(given));
-    return run(snapshots_.write("ses_1", generation, tree));
+    return run(snapshots_.write("ses_0123456789abcdef0123456789abcdef", generation, tree));
   }
   std::vector<Given> read(std::int64_t generation) {
-    return run(all_of(run(snapshots_.open("ses_1", generation))));
+    return run(all_of(run(snapshots_.open("ses_0123456789abcdef0123456789abcdef", generation))));
   }
   std::filesystem::path path() const { return directory_.path() / "snapshots"; }
 
@@ -115,6 +115,27 @@ std::string large(std::size_t bytes) {
 
 }  // namespace
 
+TEST_CASE("a name that is not a session's leads nowhere, and other files are left alone") {
+  const test::TemporaryDirectory around;
+  std::filesystem::create_directory(around.path() / "precious");
+  around.write("precious/diary.txt", "kept");
+  std::filesystem::create_directory(around.path() / "snapshots");
+  std::filesystem::permissions(around.path() / "snapshots", std::filesystem::perms::owner_all);
+  around.write("snapshots/notes.txt", "not Hearth's");
+  Snapshots snapshots(around.path() / "snapshots", {});
+  asio::io_context loop;
+  for (const std::string& name : {(around.path() / "precious").string(), std::string("../precious"),
+                                  std::string("notes.txt"), std::string("."), std::string()}) {
+    CAPTURE(name);
+    CHECK_THROWS_AS(test::run_task(loop, snapshots.remove(name)), Error);
+    CHECK_THROWS_AS(test::run_task(loop, snapshots.keep_only(name, {})), Error);
+    CHECK_THROWS_AS(test::run_task(loop, snapshots.manifest(name, 1)), Error);
+  }
+  CHECK(test::run_task(loop, snapshots.sessions()).empty());
+  CHECK(std::filesystem::exists(around.path() / "precious/diary.txt"));
+  CHECK(std::filesystem::exists(around.path() / "snapshots/notes.txt"));
+}
+
 TEST_CASE("a snapshot comes back as it was: bytes, names, modes, times, links, empty files") {
   Place place;
   const std::vector<Given> tree{file(".hidden", "secret", 0600),
@@ -131,7 +152,8 @@ TEST_CASE("a snapshot comes back as it was: bytes, names, modes, times, links, e
   const session::Written written = place.write(1, tree);
   CHECK(written.manifest.entries.size() == tree.size());
   check_same(place.read(1), tree);
-  const session::Manifest manifest = place.run(place->manifest("ses_1", 1));
+  const session::Manifest manifest =
+      place.run(place->manifest("ses_0123456789abcdef0123456789abcdef", 1));
   CHECK(manifest.generation == 1);
   CHECK(same_content(manifest, written.manifest));
   CHECK(manifest.entries[5].content ==
@@ -150,7 +172,8 @@ TEST_CASE("a snapshot with many files comes back whole") {
 TEST_CASE("a snapshot is private to its owner") {
   Place place;
   place.write(1, {file("a", "1", 0666)});
-  for (const char* name : {"ses_1", "ses_1/1"}) {
+  for (const char* name :
+       {"ses_0123456789abcdef0123456789abcdef", "ses_0123456789abcdef0123456789abcdef/1"}) {
     const auto mode = std::filesystem::status(place.path() / name).permissions();
     CHECK((mode & std::filesystem::perms::others_all) == std::filesystem::perms::none);
   }
@@ -193,8 +216,10 @@ TEST_CASE("a tree that could reach anything but itself is refused, and nothing o
   for (const std::vector<Given>& tree : hostile) {
     CAPTURE(tree.back().entry.path);
     CHECK_THROWS_AS(place.write(2, tree), UnsafeTree);
-    CHECK_FALSE(std::filesystem::exists(place.path() / "ses_1" / "2"));
-    CHECK_FALSE(std::filesystem::exists(place.path() / "ses_1" / "2.new"));
+    CHECK_FALSE(
+        std::filesystem::exists(place.path() / "ses_0123456789abcdef0123456789abcdef" / "2"));
+    CHECK_FALSE(
+        std::filesystem::exists(place.path() / "ses_0123456789abcdef0123456789abcdef" / "2.new"));
   }
   check_same(place.read(1), {file("good", "1")});
 }
@@ -238,7 +263,8 @@ TEST_CASE("every damaged byte of a snapshot is noticed before the first file com
   place.write(1, {file("old", "1")});
   place.write(2, {file("a", "some text"), symlink_to("b", "a")});
   for (const char* name : {"workspace.tar.zst", "manifest.ndjson"}) {
-    const std::filesystem::path path = place.path() / "ses_1" / "2" / name;
+    const std::filesystem::path path =
+        place.path() / "ses_0123456789abcdef0123456789abcdef" / "2" / name;
     std::stringstream whole;
     whole << std::ifstream(path).rdbuf();
     const std::string good = whole.str();
@@ -247,7 +273,7 @@ TEST_CASE("every damaged byte of a snapshot is noticed before the first file com
       bad[index] = static_cast<char>(bad[index] ^ 1);
       std::ofstream(path) << bad;
       try {
-        place.run(place->open("ses_1", 2));
+        place.run(place->open("ses_0123456789abcdef0123456789abcdef", 2));
         FAIL("damage was not noticed at " << index);
       } catch (const SnapshotDamaged& error) {
         CHECK(error.fallback == 1);
@@ -262,7 +288,8 @@ TEST_CASE("a manifest of another generation does not pass for the one that is as
   Place place;
   place.write(1, {file("a", "1")});
   place.write(2, {file("a", "2")});
-  std::filesystem::rename(place.path() / "ses_1/1", place.path() / "ses_1/3");
+  std::filesystem::rename(place.path() / "ses_0123456789abcdef0123456789abcdef/1",
+                          place.path() / "ses_0123456789abcdef0123456789abcdef/3");
   CHECK_THROWS_AS(place.read(3), SnapshotDamaged);
 }
 
@@ -274,7 +301,8 @@ TEST_CASE("a tar of any origin is read, and hostile ones are refused") {
     REQUIRE(std::system(command.c_str()) == 0);
     auto tree = place.run(
         place->open_tar(os::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), "in.tar"));
-    const session::Written written = place.run(place->write("ses_1", 1, *tree));
+    const session::Written written =
+        place.run(place->write("ses_0123456789abcdef0123456789abcdef", 1, *tree));
     std::filesystem::remove(path);
     return written.manifest.entries.size();
   };

@@ -1,8 +1,12 @@
 #include "settings/found_configuration.h"
 
+#include "settings/settings_fields.h"
+
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace hearth::settings {
@@ -64,9 +68,9 @@ class Review {
       refuse("docker.image_prefix", "chooses the names of images");
     if (!settings.docker.build_network.empty())
       refuse("docker.build_network", "chooses a network of the engine");
-    if (!settings.session.snapshots_dir.empty())
-      refuse("session.snapshots_dir", "names a directory of workspaces");
-    if (!settings.store.url.empty()) refuse("store.url", "chooses a database");
+    // They belong to the user, not to a repository: a smaller limit would delete some.
+    require_defaults("session", settings.session, "decides about all sessions of this user");
+    require_defaults("store", settings.store, "decides about all sessions of this user");
     for (const auto& [ours, unused] : settings.host_path_map)
       refuse(member_of("host_path_map", ours), "names a path of the engine's machine");
     look_at_builder(settings.builder);
@@ -106,6 +110,18 @@ class Review {
   }
 
  private:
+  // Of each key of a section that differs.
+  template <typename Section>
+  void require_defaults(const std::string& section, const Section& given, const char* what) {
+    const Section defaults;
+    for_each_field(given, [&](const char* key, const auto& value) {
+      for_each_field(defaults, [&](const char* other, const auto& usual) {
+        if constexpr (std::is_same_v<decltype(value), decltype(usual)>)
+          if (std::string_view(key) == other && value != usual) refuse(section + '.' + key, what);
+      });
+    });
+  }
+
   // A key that lets code run outside of a sandbox is to be refused here.
   void look_at_builder(const BuilderSettings& builder) {
     if (!builder.index_url.empty())

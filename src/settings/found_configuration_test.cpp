@@ -123,6 +123,9 @@ TEST_CASE(
   CHECK(refused(folder.path(), "[state]\ndir = \"" + here + "/state\"\n") == "state.dir 2:7\n");
   CHECK(refused(folder.path(), "[docker]\nbase_image = \"evil:1\"\nimage_prefix = \"other-\"\n") ==
         "docker.base_image 2:14\ndocker.image_prefix 3:16\n");
+  CHECK(refused(folder.path(), "[session]\nmax_sandboxes = 500\nidle_timeout_ms = 1800000\n") ==
+        "session.max_sandboxes 2:17\n");
+  CHECK(refused(folder.path(), "[store]\ntime_limit_ms = 4000\n") == "store.time_limit_ms 2:17\n");
   CHECK(refused(folder.path(), "[builder]\nindex_url = \"file://" + here + "/%2e%2e/index\"\n") ==
         "builder.index_url 2:13\n");
   CHECK(refused(folder.path(), R"([[blueprint]]

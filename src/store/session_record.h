@@ -41,6 +41,9 @@ struct SessionRecord {
   bool operator==(const SessionRecord&) const = default;
 };
 
+std::string new_session_id();
+bool is_session_id(std::string_view text);
+
 // What is left of a session that is gone, so that a later use is told so.
 struct Tombstone {
   std::string id{};

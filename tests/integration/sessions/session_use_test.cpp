@@ -142,6 +142,23 @@ TEST_CASE("a deleted session is gone at once, with its process, record and snaps
   CHECK_THROWS_AS(sessions.state(id), session::SessionNotFound);
 }
 
+TEST_CASE("snapshots of a removed session go at the next start, those of an unknown one stay") {
+  const Disk disk;
+  const auto unknown = disk.snapshots() / "ses_00112233445566778899aabbccddeeff";
+  std::string id;
+  {
+    OpenSessions sessions(disk);
+    id = sessions.used("write a kept");
+    sessions.run(sessions->pause(id, "ann"));
+    std::filesystem::copy(disk.snapshots() / id, unknown, std::filesystem::copy_options::recursive);
+    sessions.run(sessions->remove(id, "ann"));
+  }
+  std::filesystem::create_directory(disk.snapshots() / id);  // as if a crash came first
+  OpenSessions sessions(disk);
+  CHECK_FALSE(std::filesystem::exists(disk.snapshots() / id));
+  CHECK(std::filesystem::exists(unknown / "1" / "workspace.tar.zst"));
+}
+
 TEST_CASE("an idle session that shall be deleted is, and one with a time-out of its own has that") {
   const Disk disk;
   OpenSessions sessions(disk, {.idle_timeout = 10'000ms});
