@@ -1,6 +1,6 @@
 #include "api/run_request.h"
 
-#include "base/enum_names.h"
+#include "api/request_fields.h"
 #include "base/joined.h"
 #include "base/nearest.h"
 #include "wire/protocol_error.h"
@@ -9,9 +9,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
-#include <cmath>
 #include <utility>
 
 namespace hearth::api {
@@ -21,64 +19,6 @@ using blueprint::Problems;
 using wire::JsonKind;
 using wire::JsonMember;
 
-// One field of the object, and how it gets into the request.
-struct Reading {
-  const JsonMember& member;
-  RunRequest& request;
-  Problems& problems;
-
-  void refuse(std::string message) const { problems.push_back({member.key, std::move(message)}); }
-  bool is(JsonKind kind, std::string_view in_words) const {
-    if (member.kind == kind) return true;
-    refuse(fmt::format("must be {}", in_words));
-    return false;
-  }
-};
-
-void read_code(const Reading& field) {
-  if (field.is(JsonKind::string, "a string")) field.request.code = field.member.text;
-}
-
-void read_language(const Reading& field) {
-  if (field.is(JsonKind::string, "a string") && field.member.text != "python")
-    field.refuse("must be \"python\": other languages do not run yet");
-}
-
-void read_timeout(const Reading& field) {
-  if (!field.is(JsonKind::number, "a number")) return;
-  const std::string& text = field.member.text;
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  constexpr double year = 31'536'000;
-  if (!(value > 0 && value <= year)) return field.refuse("must be more than 0 and at most a year");
-  field.request.timeout_seconds = value;
-}
-
-void read_env(const Reading& field) {
-  if (!field.is(JsonKind::object, "an object")) return;
-  for (JsonMember& entry : wire::parse_object(field.member.text, wire::any_number)) {
-    if (entry.kind != JsonKind::string) {
-      field.problems.push_back({blueprint::member_of("env", entry.key), "must be a string"});
-    } else {
-      field.request.env[entry.key] = std::move(entry.text);
-    }
-  }
-}
-
-void read_output(const Reading& field) {
-  if (!field.is(JsonKind::string, "a string")) return;
-  field.request.output = enum_value<blueprint::OutputMode>(field.member.text);
-  if (!field.request.output) field.refuse("must be \"fail\" or \"truncate\"");
-}
-
-struct Field {
-  std::string_view name;
-  void (*read)(const Reading&);
-};
-constexpr std::array known_fields{Field{"code", read_code}, Field{"language", read_language},
-                                  Field{"timeout_seconds", read_timeout}, Field{"env", read_env},
-                                  Field{"output", read_output}};
-
 // Fields of the object that have no effect here, with the reason.
 struct UnusableField {
   std::string_view name;
@@ -87,9 +27,7 @@ struct UnusableField {
 constexpr std::string_view not_yet = "is not implemented yet";
 constexpr std::string_view fixed = "is decided when the session starts, not for each run";
 constexpr std::array unusable_fields{
-    UnusableField{"command", not_yet},       UnusableField{"shell", not_yet},
     UnusableField{"blueprint", fixed},       UnusableField{"limits", fixed},
-    UnusableField{"args", not_yet},          UnusableField{"cwd", not_yet},
     UnusableField{"stdin", not_yet},         UnusableField{"stdin_open", not_yet},
     UnusableField{"tty", not_yet},           UnusableField{"background", not_yet},
     UnusableField{"files", not_yet},         UnusableField{"return_files", not_yet},
@@ -110,7 +48,7 @@ std::string suggestion_for(const std::string& key) {
   for (const auto& [other, ours] : synonyms)
     if (key == other) return fmt::format("; did you mean \"{}\"?", ours);
   std::vector<std::string> names;
-  for (const Field& field : known_fields) names.emplace_back(field.name);
+  for (const RequestField& field : request_fields()) names.emplace_back(field.name);
   for (const UnusableField& field : unusable_fields) names.emplace_back(field.name);
   return suggestion(key, names);
 }
@@ -125,6 +63,31 @@ void refuse_unless_one_program(const std::vector<JsonMember>& members, Problems&
   if (given.empty()) problems.push_back({"code", fmt::format("is missing: {}", rule)});
   for (std::size_t i = 1; i < given.size(); ++i)
     problems.push_back({given[i], fmt::format("stands beside {}: {}", given[0], rule)});
+}
+
+bool has(const std::vector<JsonMember>& members, std::string_view key) {
+  return std::any_of(members.begin(), members.end(), [&](const JsonMember& member) {
+    return member.key == key && member.kind != JsonKind::null;
+  });
+}
+
+void refuse_what_belongs_to_another_program(const std::vector<JsonMember>& members,
+                                            Problems& problems) {
+  if (has(members, "language") && !has(members, "code"))
+    problems.push_back({"language", "is for code"});
+  if (has(members, "args") && has(members, "command"))
+    problems.push_back({"args", "belong into command, behind the program"});
+}
+
+void note_what_the_program_lacks(const std::vector<JsonMember>& members, const RunRequest& request,
+                                 Problems& unusable) {
+  const bool is_python =
+      has(members, "code") && (request.language.empty() || request.language == "python");
+  for (const char* field : {"args", "cwd"})
+    if (is_python && has(members, field))
+      unusable.push_back({field, "is not implemented yet for code in Python"});
+  if (!is_python && request.output == blueprint::OutputMode::truncate)
+    unusable.push_back({"output", "is not implemented yet but for code in Python"});
 }
 
 [[noreturn]] void refuse(ProblemCode code, Problems problems) {
@@ -154,18 +117,20 @@ RunRequest parse_run_request(std::vector<JsonMember> members) {
                         [&](const auto& field) { return field.name == key; });
   };
   for (const JsonMember& member : members) {
-    const auto* const known = named(known_fields, member.key);
+    const auto known = named(request_fields(), member.key);
     const auto* const refused = named(unusable_fields, member.key);
     if (refused != unusable_fields.end()) {
       if (member.kind != JsonKind::null)
         unusable.push_back({member.key, std::string(refused->reason)});
-    } else if (known == known_fields.end()) {
+    } else if (known == request_fields().end()) {
       problems.push_back({member.key, "is not a known field" + suggestion_for(member.key), true});
     } else if (member.kind != JsonKind::null) {  // which is as good as absent
       known->read({member, request, problems});
     }
   }
   refuse_unless_one_program(members, problems);
+  refuse_what_belongs_to_another_program(members, problems);
+  note_what_the_program_lacks(members, request, unusable);
   if (!problems.empty()) refuse(ProblemCode::invalid_request, std::move(problems));
   if (!unusable.empty()) refuse(ProblemCode::not_implemented, std::move(unusable));
   return request;
@@ -173,6 +138,11 @@ RunRequest parse_run_request(std::vector<JsonMember> members) {
 
 execution::TurnRequest turn_request_of(RunRequest request, const pool::Binding& binding) {
   execution::TurnRequest turn{.script = std::move(request.code)};
+  turn.command = std::move(request.command);
+  turn.shell = std::move(request.shell);
+  turn.language = std::move(request.language);
+  turn.args = std::move(request.args);
+  turn.directory = std::move(request.directory);
   turn.env = std::move(request.env);
   turn.output = request.output;
   if (!request.timeout_seconds) return turn;

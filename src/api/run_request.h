@@ -16,7 +16,13 @@
 namespace hearth::api {
 
 struct RunRequest {
+  // One of the three: a script, a program with its arguments, or a line for a shell.
   std::string code{};
+  std::vector<std::string> command{};
+  std::string shell{};
+  std::string language{};           // of the code; empty: python
+  std::vector<std::string> args{};  // of code in another language, or of the shell line
+  std::string directory{};          // where a command starts; empty: /workspace
   std::optional<double> timeout_seconds{};
   std::map<std::string, std::string> env{};
   std::optional<blueprint::OutputMode> output{};

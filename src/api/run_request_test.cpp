@@ -55,6 +55,28 @@ TEST_CASE("exactly one program belongs to a request") {
         "command stands beside code: exactly one of code, command and shell is needed");
 }
 
+TEST_CASE("a request runs code in a language, a program or a line for a shell") {
+  const pool::Binding binding{.blueprint = "small", .owner = "me"};
+  const auto turn = [&](const char* json) {
+    return api::turn_request_of(api::parse_run_request(json), binding);
+  };
+  const auto script = turn(R"({"code":"echo $1","language":"bash","args":["a"],"cwd":"/tmp"})");
+  CHECK(script.script == "echo $1");
+  CHECK(script.language == "bash");
+  CHECK(script.args == std::vector<std::string>{"a"});
+  CHECK(script.directory == "/tmp");
+  CHECK(turn(R"({"command":["ls","-l"]})").command == std::vector<std::string>{"ls", "-l"});
+  CHECK(turn(R"({"shell":"ls | wc"})").shell == "ls | wc");
+}
+
+TEST_CASE("what only some programs can have is refused for the others") {
+  for (const char* json : {R"({"code":"1","args":["a"]})", R"({"code":"1","cwd":"/tmp"})",
+                           R"({"shell":"ls","output":"truncate"})"}) {
+    CAPTURE(json);
+    CHECK(problem_with(json).code == ProblemCode::not_implemented);
+  }
+}
+
 TEST_CASE("an unknown field is refused, with what was probably meant") {
   CHECK(complaint_about(R"({"coed":"1","code":"1"})") ==
         "coed is not a known field; did you mean \"code\"?");
@@ -85,7 +107,13 @@ TEST_CASE("values that make no sense are refused") {
             "timeout_seconds must be more than 0 and at most a year"},
            {R"({"code":"1","env":["A"]})", "env must be an object"},
            {R"({"code":"1","language":"perl"})",
-            "language must be \"python\": other languages do not run yet"}}) {
+            "language must be one of python, bash, javascript"},
+           {R"({"command":"ls"})", "command must be an array of strings"},
+           {R"({"command":["ls",1]})", "command must be an array of strings"},
+           {R"({"command":[]})", "command must begin with a program"},
+           {R"({"command":["ls"],"args":["-l"]})", "args belong into command, behind the program"},
+           {R"({"shell":""})", "shell must not be empty"},
+           {R"({"shell":"ls","language":"bash"})", "language is for code"}}) {
     CAPTURE(json);
     CHECK(complaint_about(json) == complaint);
   }

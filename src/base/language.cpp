@@ -40,6 +40,12 @@ const Language* find_language(std::string_view name) {
   return nullptr;
 }
 
+const Language* language_of_file(std::string_view name) {
+  for (const Language& language : table)
+    if (name.ends_with(language.file_ending)) return &language;
+  return nullptr;
+}
+
 std::string language_names() {
   std::string names;
   for (const Language& language : table) {

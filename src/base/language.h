@@ -18,6 +18,8 @@ struct Language {
 std::span<const Language> languages();
 // Null if there is none of that name.
 const Language* find_language(std::string_view name);
+// Of a script with this file name; null if its ending says nothing.
+const Language* language_of_file(std::string_view name);
 std::string language_names();  // "python, bash, javascript"
 
 }  // namespace hearth

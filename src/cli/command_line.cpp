@@ -1,5 +1,6 @@
 #include "cli/command_line.h"
 
+#include "base/language.h"
 #include "base/nearest.h"
 #include "cli/exit_code.h"
 
@@ -21,7 +22,7 @@ Arguments names_of_commands(const CLI::App& app) {
 
 bool is_script(const std::string& argument) {
   std::error_code failed;
-  return argument == "-" || argument.ends_with(".py") ||
+  return argument == "-" || language_of_file(argument) != nullptr ||
          std::filesystem::is_regular_file(argument, failed);
 }
 

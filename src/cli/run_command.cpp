@@ -1,5 +1,6 @@
 #include "cli/run_command.h"
 
+#include "base/language.h"
 #include "base/log.h"
 #include "cli/complaint.h"
 #include "cli/exit_code.h"
@@ -38,7 +39,8 @@ namespace {
 
 constexpr const char* run_details =
     R"(Each FILE runs in a sandbox of its own. - is standard input, and so is no FILE at all, unless that
-is a terminal. The sandbox is that of --blueprint, else `default`, else the only one of the
+is a terminal. Files that end in .sh are in bash, those in .js in JavaScript (where the environment
+has `node`), all others in Python, unless --language says otherwise. The sandbox is that of --blueprint, else `default`, else the only one of the
 configuration (--config, $HEARTH_CONFIG, ./hearth.toml, /etc/hearth/hearth.toml), or a plain one when
 there is no configuration. A ./hearth.toml that was not named may not reach outside of its directory,
 nor pass variables of the environment on. A --tool takes the place of a configured one of its name.
@@ -61,10 +63,17 @@ written to.)";
 struct Script {
   std::string file;
   std::string text;
+  std::string language;
 };
-std::vector<Script> read_scripts(const std::vector<std::string>& files) {
+std::string language_of(const std::string& file, const RunOptions& options) {
+  if (!options.language.empty()) return options.language;
+  const Language* language = language_of_file(file);
+  return language == nullptr ? std::string() : std::string(language->name);
+}
+std::vector<Script> read_scripts(const RunOptions& options) {
   std::vector<Script> scripts;
-  for (const std::string& file : files) scripts.push_back({file, read_script(file)});
+  for (const std::string& file : options.files)
+    scripts.push_back({file, read_script(file), language_of(file, options)});
   return scripts;
 }
 
@@ -83,7 +92,7 @@ Task<> pass_interrupts(ScriptRunner& runner, asio::cancellation_signal& give_up)
 }
 
 ScriptRunner::Run run_of(const Script& script) {
-  return {.request = {.code = script.text}, .file = script.file};
+  return {.request = {.code = script.text, .language = script.language}, .file = script.file};
 }
 
 Task<int> run_files(ScriptRunner& runner, const std::vector<Script>& scripts) {
@@ -160,7 +169,7 @@ auto before_the_start(Step step) try {
 }
 
 int run(const RunOptions& options, const settings::Env& env) {
-  const auto scripts = before_the_start([&] { return read_scripts(options.files); });
+  const auto scripts = before_the_start([&] { return read_scripts(options); });
   const auto plan = before_the_start([&] { return make_run_plan(options, env); });
   log::configure(
       plan.settings.log.level == log::Level::info ? log::Level::warning : plan.settings.log.level,
@@ -222,7 +231,7 @@ RunOptions checked_or_told(const RawRunOptions& raw) try {
 }  // namespace
 
 void add_run_command(CLI::App& app, int& result) {
-  CLI::App* command = app.add_subcommand("run", "Run Python scripts, each in a fresh sandbox");
+  CLI::App* command = app.add_subcommand("run", "Run scripts, each in a fresh sandbox");
   command->footer(run_details);
   const auto raw = std::make_shared<RawRunOptions>();
   add_run_options(*command, *raw);

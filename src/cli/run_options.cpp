@@ -1,19 +1,36 @@
 #include "cli/run_options.h"
 
+#include "base/language.h"
 #include "cli/shared_options.h"
 
 #include <CLI/CLI.hpp>
 
 #include <unistd.h>
 
+#include <string>
+#include <vector>
+
 namespace hearth::cli {
+namespace {
+
+std::vector<std::string> names_of_languages() {
+  std::vector<std::string> names;
+  for (const Language& language : languages()) names.emplace_back(language.name);
+  return names;
+}
+
+}  // namespace
 
 void add_run_options(CLI::App& command, RawRunOptions& raw) {
   RunOptions& options = raw.options;
-  command.add_option("FILE", options.files, "Python scripts; - is standard input")->type_name("");
+  command.add_option("FILE", options.files, "Scripts; - is standard input")->type_name("");
   command.add_option("-c,--config", raw.config, "The configuration")->type_name("FILE");
   command.add_option("-b,--blueprint", options.blueprint, "Which blueprint of the configuration")
       ->type_name("NAME");
+  command
+      .add_option("-l,--language", options.language,
+                  "Language of the files, instead of what their names say")
+      ->check(CLI::IsMember(names_of_languages()));
   command.add_option("-t,--timeout", raw.timeout, "Time limit of each script")
       ->type_name("SECONDS");
   command

@@ -20,6 +20,7 @@ struct RunOptions {
   std::vector<std::string> files{};  // "-" is standard input
   std::optional<std::string> config{};
   std::string blueprint{};  // empty: `default`, or the only one there is
+  std::string language{};   // of the files; empty: as their names say
   std::optional<double> timeout_seconds{};
   std::optional<std::int64_t> memory_mb{};
   std::map<std::string, std::string> env{};

@@ -75,7 +75,8 @@ Task<ExecutionResult> Turn::State::run(std::shared_ptr<State> turn) {
     result.sandbox_usable = false;
     if (result.verdict == Verdict::lost) result.verdict = Verdict::cancelled;
   }
-  result.python = turn->lease.sandbox().python();
+  if (std::holds_alternative<wire::RunRequest>(turn->request))
+    result.python = turn->lease.sandbox().python();
   result.degraded = turn->lease.sandbox().degraded();
   if (result.sandbox_usable) running.leaves_sandbox_usable();
   co_return result;

@@ -135,7 +135,10 @@ class Session:
         return event["result"]
 
     def run(self, code, **fields):
-        self.send({"code": code, **fields})
+        return self.ask(code=code, **fields)
+
+    def ask(self, **fields):
+        self.send(fields)
         return self.result()
 
     def end(self):
@@ -157,6 +160,20 @@ class Sessions(RunCase):
             kept = session.run("x = 1\nwhile True: pass", timeout_seconds=0.3)
             self.assertEqual(kept["verdict"], "timeout")
             self.assertTrue(kept["text"].endswith("[timeout after 0.3 s; variables are kept]"))
+            self.assertEqual(session.run("x")["text"], "1")
+
+    def test_commands_and_other_languages_share_the_files_of_a_session(self):
+        with Session() as session:
+            session.run("x = 1\nopen('f', 'w').write('from python')")
+            result = session.run("cat f; echo; echo $1", language="bash", args=["an argument"])
+            self.assertEqual(result["text"], "from python\nan argument")
+            self.assertNotIn("python", result["sandbox"])
+            self.assertEqual(session.ask(command=["cat", "f"])["text"], "from python")
+            result = session.ask(shell="pwd; exit 4", cwd="/tmp")
+            self.assertEqual((result["verdict"], result["exit_code"]), ("error", 4))
+            self.assertEqual(result["text"], "/tmp\n[exit code 4]")
+            result = session.ask(command=["no-such-program"])
+            self.assertEqual((result["started"], result["exit_code"]), (False, 127))
             self.assertEqual(session.run("x")["text"], "1")
 
     def test_a_line_that_is_no_request_is_answered_and_the_session_goes_on(self):

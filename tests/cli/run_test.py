@@ -52,6 +52,20 @@ class Run(RunCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("latin.py, line 3: not UTF-8; save the script as UTF-8", done.stderr)
 
+    def test_the_name_of_a_file_says_its_language(self):
+        bash = self.file("a.sh", "echo ${BASH_VERSION%%.*}\ncat f 2>&1\nexit 3\n")
+        done = self.run_hearth(bash)
+        self.assertEqual((done.returncode, done.stdout[:2]), (1, "5\n"), done.stderr)
+        self.assertRegex(done.stderr, "^error .*a.sh in ")
+        self.assertNotIn("Python", done.stderr)
+        script = self.file("b.js", "console.log(typeof process, require('path').basename('a/b'))")
+        done = self.run_hearth("-q", script)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "object b\n", ""))
+        done = self.run_hearth("-q", "--language", "bash", script="echo $((6 * 7))")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "42\n", ""))
+        done = self.run_hearth("-q", "-l", "python", self.file("c.sh", "print('python')"))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "python\n", ""))
+
     def test_a_traceback_names_the_file(self):
         done = self.run_hearth(self.file("err.py", "1 / 0"))
         self.assertIn('File "/workspace/err.py", line 1', done.stderr)
