@@ -41,7 +41,7 @@ Task<std::size_t> Lifecycle::start() {
   const std::size_t marked = co_await store_.mark_all_cold();
   if (marked > 0) log::info("stale sessions were marked cold", {{"count", marked}});
   const auto counts = co_await store_.counts();
-  for (const auto& [state, count] : counts) entries_ += static_cast<std::size_t>(count);
+  for (const auto& [state, count] : counts) recorded_ += static_cast<std::size_t>(count);
   co_await remove_left_snapshots();
   co_return marked;
 }
@@ -74,19 +74,25 @@ Task<> Lifecycle::load(Session& session, std::string owner) {
       throw SessionNotFound(id);
     }
     session.details = details_in(record->details);
-    // What is not in memory is cold. The store may not have heard of it.
+    // What is not in memory is cold. If the store has not heard of it, its process was lost.
     const bool is_behind = std::exchange(record->state, SessionState::cold) != SessionState::cold;
-    if (is_behind) store_.mark(*record);
+    if (is_behind) record->interrupted = true;
     session.record = *std::move(record);
     session.last_tried = session.record.generation;
     session.is_loaded = true;
+    if (is_behind) co_await store_record(session);
   }
   if (!owner.empty() && session.record.owner != owner) throw SessionNotFound(id);
+  co_await settle(session);
 }
 
 Task<> Lifecycle::store_record(Session& session) {
   session.record.details = to_json(session.details);
-  co_await store_.update(session.record);
+  const std::exception_ptr failure =
+      co_await failure_of([&]() { return store_.update(session.record); });
+  if (!failure) co_return;
+  unsettle(session);
+  std::rethrow_exception(failure);
 }
 
 Task<> Lifecycle::insert(Session& session, TreeReader* tree) {
@@ -95,8 +101,81 @@ Task<> Lifecycle::insert(Session& session, TreeReader* tree) {
     co_await snapshots_.write(session.record.id, 1, *tree);
     session.record.generation = session.last_tried = 1;
   }
-  co_await store_.insert(session.record);
+  ++changes_;
+  ++changing_;
+  const std::exception_ptr failure =
+      co_await failure_of([&]() { return store_.insert(session.record); });
+  ++changes_;
+  --changing_;
+  if (failure) std::rethrow_exception(failure);
+  --reserved_;
+  ++recorded_;
   session.is_loaded = true;
+}
+
+// ---- writes that failed, and may have happened
+
+void Lifecycle::unsettle(Session& session) {
+  session.is_unsettled = true;
+  unsettled_.try_emplace(session.record.id, false);
+}
+
+// The store knows what was written last; memory knows whether it is live.
+Task<> Lifecycle::settle(Session& session) {
+  if (!session.is_unsettled) co_return;
+  const std::string id = session.record.id;
+  const std::optional<store::SessionRecord> record = co_await store_.find(id);
+  if (!record) {
+    co_await forget_removed(session);
+    throw SessionGone(id, "deleted", now());
+  }
+  if (session.record.interrupted && !record->interrupted)
+    co_await store_.interrupted(id, session.record.last_used_at, record->generation);
+  session.record.generation = record->generation;
+  session.record.expires_at = record->expires_at;
+  session.record.details = record->details;
+  session.details = details_in(record->details);
+  session.is_unsettled = false;
+  store_.mark(session.record);
+}
+
+Task<> Lifecycle::give_up(Session& session) {
+  --reserved_;
+  is_count_certain_ = false;
+  unsettled_[session.record.id] = true;
+  session.is_loaded = false;
+  co_await snapshots_.remove(session.record.id);
+}
+
+Task<> Lifecycle::settle_all() {
+  const std::map<std::string, bool> unsettled = unsettled_;
+  for (const auto& [id, is_given_up] : unsettled) {
+    const SessionTable::Visit visit = co_await table_.try_enter(id);
+    if (!visit) continue;
+    try {
+      if (is_given_up)
+        co_await store_.remove({.id = id, .removed_at = now(), .reason = "was never started"}, 1);
+      co_await load(*visit, {});
+    } catch (const store::StoreUnavailable&) {
+      throw;
+    } catch (const Error&) {  // it is gone, as it should be
+      visit->is_loaded = false;
+    }
+    if (!visit->is_loaded) co_await snapshots_.remove(id);
+    unsettled_.erase(id);
+  }
+  co_await recount();
+}
+
+Task<> Lifecycle::recount() {
+  if (is_count_certain_ || changing_ > 0) co_return;
+  const std::uint64_t before = changes_;
+  std::size_t count = 0;
+  for (const auto& [state, records] : co_await store_.counts())
+    count += static_cast<std::size_t>(records);
+  if (changes_ != before) co_return;  // the next call may be luckier
+  recorded_ = count;
+  is_count_certain_ = true;
 }
 
 // ---- room
@@ -104,17 +183,21 @@ Task<> Lifecycle::insert(Session& session, TreeReader* tree) {
 Task<> Lifecycle::reserve_entry() {
   const Mutex::Lock lock = co_await admission_.lock();
   std::optional<store::SessionRecord> candidate;
-  while (entries_ >= options_.max_sandboxes) {
+  if (!is_count_certain_) co_await settle_all();
+  while (entries() >= options_.max_sandboxes) {
     co_await store_.marked();
     candidate = co_await store_.eviction_candidate(std::move(candidate));
     if (!candidate)
       throw pool::CapacityReached(
           fmt::format("all {} sessions are in use", options_.max_sandboxes));
-    const std::size_t before = entries_;
-    // What was paused stays until the next create needs a place: it can be resumed.
-    if (co_await make_way(*candidate) && entries_ == before) break;
+    const bool was_cold = candidate->state == SessionState::cold;
+    if (!co_await make_way(*candidate) || was_cold) continue;
+    // What was paused stays until the next create needs a place: it can be resumed. But of those
+    // there is one at most.
+    if (entries() <= options_.max_sandboxes) break;
+    candidate.reset();
   }
-  ++entries_;
+  ++reserved_;
 }
 
 Task<> Lifecycle::reserve_live(Session& session, pool::CheckoutOptions options) {
@@ -203,6 +286,7 @@ Task<> Lifecycle::end_sandbox(Session& session) {
 // ---- to rest
 
 Task<PauseAnswer> Lifecycle::pause(Session& session) {
+  co_await settle(session);
   if (session.sandbox->is_gone()) {
     co_await lose(session);
     co_return PauseAnswer{.generation = session.record.generation};
@@ -217,12 +301,16 @@ Task<PauseAnswer> Lifecycle::pause(Session& session) {
   }
   paused.state = SessionState::cold;
   paused.interrupted = false;
-  co_await store_.update(paused);
+  const std::exception_ptr failure = co_await failure_of([&]() { return store_.update(paused); });
+  if (failure) {
+    unsettle(session);
+    std::rethrow_exception(failure);
+  }
   answer.generation = paused.generation;
   session.record.generation = paused.generation;
   session.record.interrupted = false;
+  co_await end_sandbox(session);  // only then another may take its place
   table_.move(session, SessionState::cold);
-  co_await end_sandbox(session);
   if (answer.written) co_await forget_old(session.record.id, {paused.generation, before});
   co_return answer;
 }
@@ -262,9 +350,10 @@ Task<> Lifecycle::lose(Session& session) {
   log::warning("session lost its sandbox",
                {{"session", session.record.id}, {"generation", session.record.generation}});
   try {
-    co_await store_record(session);
+    co_await store_.interrupted(session.record.id, session.record.last_used_at, session.last_tried);
   } catch (const Error& error) {
-    // The next start finds a state that is not cold, and says the same.
+    // What loads it next finds a state that is not cold, and says the same.
+    unsettle(session);
     log::warning("loss of a session was not recorded",
                  {{"session", session.record.id}, {"error", error.what()}});
   }
@@ -283,15 +372,32 @@ Task<> Lifecycle::remove(Session& session, std::string reason) {
   const std::string id = session.record.id;
   store::Tombstone tombstone{
       .id = id, .owner = session.record.owner, .removed_at = now(), .reason = std::move(reason)};
-  co_await store_.remove(std::move(tombstone), session.last_tried);
-  --entries_;
+  ++changes_;
+  ++changing_;
+  const std::exception_ptr failure = co_await failure_of(
+      [&]() { return store_.remove(std::move(tombstone), session.last_tried); });
+  ++changes_;
+  --changing_;
+  if (failure) {
+    unsettle(session);
+    is_count_certain_ = false;
+    std::rethrow_exception(failure);
+  }
+  --recorded_;
+  co_await forget_removed(session);
+}
+
+// Its record is gone, and so is all the rest.
+Task<> Lifecycle::forget_removed(Session& session) {
   session.is_loaded = false;  // a caller in the mailbox learns that it is gone
+  session.is_unsettled = false;
   co_await end_sandbox(session);
   if (session.record.state != SessionState::cold) table_.move(session, SessionState::cold);
   try {
-    co_await snapshots_.remove(id);
+    co_await snapshots_.remove(session.record.id);
   } catch (const Error& error) {
-    log::warning("snapshots were not removed", {{"session", id}, {"error", error.what()}});
+    log::warning("snapshots were not removed",
+                 {{"session", session.record.id}, {"error", error.what()}});
   }
 }
 

@@ -13,7 +13,9 @@
 #include "session/snapshots.h"
 #include "store/session_store.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,14 +53,22 @@ class Lifecycle {
   Task<> store_record(Session& session);
 
   // A place for one more record: by deleting the least recently used cold sessions, or, where there
-  // are none, by pausing one. CapacityReached if all are running.
+  // are none, by pausing one, which then is the one too many until the next call. CapacityReached
+  // if all are running.
   Task<> reserve_entry();
-  void release_entry() { --entries_; }
-  std::size_t entries() const { return entries_; }
+  // Of a session whose insert() failed: nothing of it is left, as soon as the store answers.
+  Task<> give_up(Session& session);
+  std::size_t entries() const { return recorded_ + reserved_; }
+  // Finds out what became of writes that failed and may have happened.
+  Task<> settle_all();
   std::int64_t now() const { return options_.wall_clock(); }
 
  private:
   Task<> remove_left_snapshots();
+  Task<> settle(Session& session);
+  Task<> recount();
+  void unsettle(Session& session);
+  Task<> forget_removed(Session& session);
   Task<bool> make_way(store::SessionRecord candidate);
   Task<> reserve_live(Session& session, pool::CheckoutOptions options);
   Task<> fill_sandbox(Session& session, pool::CheckoutOptions options, TreeReader* tree);
@@ -72,8 +82,14 @@ class Lifecycle {
   store::SessionStore& store_;
   Snapshots& snapshots_;
   Sandboxes& sandboxes_;
-  std::size_t entries_ = 0;  // records, and those that are being made
-  Mutex admission_;          // one at a time makes room
+  std::size_t recorded_ = 0;
+  std::size_t reserved_ = 0;  // records that are being made
+  Mutex admission_;           // one at a time makes room
+  // Sessions of which a write failed, and whether they were given up.
+  std::map<std::string, bool> unsettled_;
+  bool is_count_certain_ = true;
+  std::uint64_t changes_ = 0;  // of the number of records, begun or ended
+  std::size_t changing_ = 0;
 };
 
 }  // namespace hearth::session

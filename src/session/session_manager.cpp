@@ -84,8 +84,7 @@ Task<SessionView> SessionManager::create_now(CreateRequest request) {
     if (is_stored) {
       co_await lifecycle_.remove(*visit, "was never started");
     } else {
-      lifecycle_.release_entry();
-      co_await snapshots_.remove(id);
+      co_await lifecycle_.give_up(*visit);
     }
   } catch (const Error& error) {
     log::warning("session that did not start was not removed",
@@ -334,6 +333,7 @@ Task<bool> SessionManager::sweep_now() {
     for (const store::SessionRecord& record :
          co_await store_->expired(lifecycle_.now(), most_at_once))
       co_await sweep_expired(record);
+    co_await lifecycle_.settle_all();
     co_await store_->forget_tombstones(lifecycle_.now() - options_.gone_for.count());
   } catch (const Error& error) {
     log::warning("sweep of idle sessions was not finished", {{"error", error.what()}});

@@ -34,6 +34,7 @@ struct Session {
   store::SessionRecord record{};
   SessionDetails details{};
   bool is_loaded = false;
+  bool is_unsettled = false;               // a write of its record failed, and may have happened
   std::unique_ptr<LiveSandbox> sandbox{};  // of a live one
   std::int64_t basis = 0;                  // the generation its workspace was restored from
   std::int64_t last_tried = 0;             // a generation's number is used once, even if it fails

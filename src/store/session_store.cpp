@@ -29,6 +29,9 @@ constexpr std::string_view update_session =
     "UPDATE sessions SET owner = $2, blueprint = $3, state = $4, generation = $5, created_at = $6,"
     " last_used_at = $7, expires_at = $8, interrupted = $9, details = $10 WHERE id = $1 AND "
     "generation <= $5";
+constexpr std::string_view interrupt_session =
+    "UPDATE sessions SET state = 'cold', interrupted = 1, last_used_at = $2 WHERE id = $1 AND "
+    "generation <= $3";
 constexpr std::string_view mark_session =
     "UPDATE sessions SET state = $2, last_used_at = $3 WHERE id = $1 AND generation = $4";
 constexpr std::string_view mark_sessions_cold =
@@ -165,6 +168,12 @@ Task<> SessionStore::change(std::vector<Statement> statements, std::string id) {
 Task<> SessionStore::update(SessionRecord record) {
   std::vector<Statement> statements{with_columns(update_session, record)};
   co_await change(std::move(statements), record.id);
+}
+
+Task<> SessionStore::interrupted(std::string id, std::int64_t last_used_at,
+                                 std::int64_t generation) {
+  std::vector<Statement> statements{{interrupt_session, {id, last_used_at, generation}}};
+  co_await change(std::move(statements), std::move(id));
 }
 
 Task<> SessionStore::remove(Tombstone tombstone, std::int64_t generation) {

@@ -42,6 +42,9 @@ class SessionStore {
   // change a record StaleWrite.
   Task<> insert(SessionRecord record);
   Task<> update(SessionRecord record);
+  // Its process ended without a pause: cold and interrupted, whatever snapshot up to `generation`
+  // it has.
+  Task<> interrupted(std::string id, std::int64_t last_used_at, std::int64_t generation);
   // Leaves the tombstone in its place.
   Task<> remove(Tombstone tombstone, std::int64_t generation);
   Task<> forget_tombstones(std::int64_t removed_before);

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -18,7 +19,9 @@ namespace hearth::test {
 
 class AnyStore {
  public:
-  AnyStore() {
+  // `parent`: where a file of SQLite is.
+  explicit AnyStore(const std::filesystem::path& parent = std::filesystem::temp_directory_path())
+      : directory_(parent) {
     const char* server = std::getenv("HEARTH_TEST_POSTGRES");
     if (server == nullptr) return;
     schema_ = "test_" + random_id();

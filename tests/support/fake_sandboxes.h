@@ -3,11 +3,14 @@
 // nothing.
 #pragma once
 
+#include "base/id.h"
+#include "base/scope_exit.h"
 #include "pool/errors.h"
 #include "registry/tool_registry.h"
 #include "session/sandboxes.h"
 
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,6 +23,7 @@
 namespace hearth::test {
 
 using Files = std::map<std::string, std::string>;
+using Labels = std::map<std::string, std::string>;
 
 // What a test makes of each step: wait, throw, look.
 using Trouble = std::function<Task<>(const std::string& step)>;
@@ -31,6 +35,10 @@ struct FakeWorld {
   std::size_t spares = 0;
   std::vector<pool::CheckoutOptions> leases{};
   Trouble trouble{};
+  std::vector<std::string> broken{};  // what no session may do to a sandbox, and one did
+  // The first turn in a sandbox, and its end.
+  std::function<void(const std::string& id, const Labels& labels, const Files& files)> on_begin{};
+  std::function<void(const Labels& labels, const Files& files)> on_end{};
 
   Task<> step(std::string name) const {
     if (trouble) co_await trouble(name);
@@ -62,14 +70,70 @@ class FakeTree : public session::TreeReader {
 
 class FakeSandbox : public session::LiveSandbox {
  public:
-  explicit FakeSandbox(FakeWorld& world) : world_(world) {
+  FakeSandbox(FakeWorld& world, Files files, Labels labels)
+      : world_(world), files_(std::move(files)), labels_(std::move(labels)) {
     world_.most_alive = std::max(world_.most_alive, ++world_.alive);
   }
-  ~FakeSandbox() override { --world_.alive; }
+  ~FakeSandbox() override {
+    if (world_.on_end) world_.on_end(labels_, files_);
+    --world_.alive;
+  }
 
   const std::string& id() const override { return id_; }
   Task<execution::ExecutionResult> run(execution::TurnRequest request,
                                        execution::OnEvent /*on_event*/) override {
+    only_at_rest("run");
+    if (!std::exchange(has_begun_, true) && world_.on_begin) world_.on_begin(id_, labels_, files_);
+    is_busy_ = true;
+    bool is_over = false;
+    const ScopeExit ended([&] {
+      is_busy_ = false;
+      if (!is_over) is_gone_ = true;  // cancelled
+    });
+    execution::ExecutionResult result;
+    std::exception_ptr failure;
+    try {
+      result = co_await turn(std::move(request));
+    } catch (const Error&) {
+      failure = std::current_exception();
+    }
+    is_over = true;
+    if (failure) std::rethrow_exception(failure);
+    co_return result;
+  }
+  Task<> cancel() override { co_return; }
+  Task<> end_processes() override {
+    only_at_rest("end processes");
+    co_await world_.step("end processes");
+  }
+  Task<std::unique_ptr<session::TreeReader>> read_tree() override {
+    only_at_rest("read a tree");
+    co_await world_.step("read a tree");
+    co_return std::make_unique<FakeTree>(world_, files_);
+  }
+  Task<> write_tree(session::TreeReader& tree) override {
+    while (std::optional<session::TreeEntry> entry = co_await tree.next()) {
+      std::string content;
+      if (entry->kind == session::TreeKind::symlink) content = "-> " + entry->target;
+      for (std::string bytes = co_await tree.read(); !bytes.empty(); bytes = co_await tree.read())
+        content += bytes;
+      files_[entry->path] = content;
+    }
+    co_await world_.step("write a tree");
+  }
+  bool is_gone() const override { return is_gone_; }
+  Task<> end() override {
+    only_at_rest("end");
+    is_gone_ = true;
+    co_await world_.step("end");
+  }
+  void kill() override { is_gone_ = true; }
+
+ private:
+  void only_at_rest(const char* what) const {
+    if (is_busy_) world_.broken.push_back(std::string(what) + " while a turn runs");
+  }
+  Task<execution::ExecutionResult> turn(execution::TurnRequest request) {
     co_await world_.step("run");
     execution::ExecutionResult result;
     std::istringstream words(request.script);
@@ -87,35 +151,13 @@ class FakeSandbox : public session::LiveSandbox {
     result.verdict = is_gone_ ? execution::Verdict::lost : execution::Verdict::ok;
     co_return result;
   }
-  Task<> cancel() override { co_return; }
-  Task<> end_processes() override { co_await world_.step("end processes"); }
-  Task<std::unique_ptr<session::TreeReader>> read_tree() override {
-    co_await world_.step("read a tree");
-    co_return std::make_unique<FakeTree>(world_, files_);
-  }
-  Task<> write_tree(session::TreeReader& tree) override {
-    while (std::optional<session::TreeEntry> entry = co_await tree.next()) {
-      std::string content;
-      if (entry->kind == session::TreeKind::symlink) content = "-> " + entry->target;
-      for (std::string bytes = co_await tree.read(); !bytes.empty(); bytes = co_await tree.read())
-        content += bytes;
-      files_[entry->path] = content;
-    }
-    co_await world_.step("write a tree");
-  }
-  bool is_gone() const override { return is_gone_; }
-  Task<> end() override {
-    is_gone_ = true;
-    co_return;
-  }
-  void kill() override { is_gone_ = true; }
 
-  Files& files() { return files_; }
-
- private:
   FakeWorld& world_;
-  std::string id_ = "sb_fake";
+  std::string id_ = "sb_" + random_id();
   Files files_;
+  Labels labels_;
+  bool has_begun_ = false;
+  bool is_busy_ = false;
   bool is_gone_ = false;
 };
 
@@ -133,9 +175,9 @@ class FakeSandboxes : public session::Sandboxes {
   Task<std::unique_ptr<session::LiveSandbox>> lease(std::string /*blueprint*/,
                                                     pool::CheckoutOptions options) override {
     co_await world_.step("lease");
-    auto sandbox = std::make_unique<FakeSandbox>(world_);
-    for (const pool::WorkspaceFile& file : options.files)
-      sandbox->files()[file.path] = file.content;
+    Files files;
+    for (const pool::WorkspaceFile& file : options.files) files[file.path] = file.content;
+    auto sandbox = std::make_unique<FakeSandbox>(world_, std::move(files), options.labels);
     world_.leases.push_back(std::move(options));
     co_return sandbox;
   }

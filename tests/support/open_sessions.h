@@ -14,6 +14,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,17 +24,25 @@ namespace hearth::test {
 
 // What outlives a process.
 struct Disk {
-  AnyStore store{};
-  TemporaryDirectory directory{};
+  explicit Disk(const std::filesystem::path& parent = std::filesystem::temp_directory_path())
+      : store(parent), directory(parent) {}
+  AnyStore store;
+  TemporaryDirectory directory;
   std::filesystem::path snapshots() const { return directory.path() / "snapshots"; }
 };
 
+using WrapDatabase =
+    std::function<std::unique_ptr<store::Database>(std::unique_ptr<store::Database>)>;
+
 class OpenSessions {
  public:
-  explicit OpenSessions(const Disk& disk, session::SessionOptions options = {})
+  // `wrap`: what a test puts between the store and its database.
+  explicit OpenSessions(const Disk& disk, session::SessionOptions options = {},
+                        const WrapDatabase& wrap = {})
       : sandboxes_(world) {
     options.wall_clock = [this] { return now(); };
     auto database = run(disk.store.open(loop_.get_executor()));
+    if (wrap) database = wrap(std::move(database));
     auto store = std::make_unique<store::SessionStore>(loop_.get_executor(), std::move(database));
     store_ = store.get();
     manager_ = std::make_unique<session::SessionManager>(loop_.get_executor(), std::move(options),
@@ -40,7 +50,10 @@ class OpenSessions {
                                                          sandboxes_, clock_);
     marked_cold = run(manager_->init());
   }
-  ~OpenSessions() { run(manager_->close()); }
+  ~OpenSessions() {
+    world.trouble = {};
+    run(manager_->close());
+  }
   OpenSessions(const OpenSessions&) = delete;
   OpenSessions& operator=(const OpenSessions&) = delete;
 

@@ -94,6 +94,23 @@ TEST_CASE("a write of an older generation changes nothing and says so") {
   CHECK_THROWS_AS(store.run(store->update(record("ses_2"))), store::StaleWrite);
 }
 
+TEST_CASE("A27: a session that lost its process is cold and interrupted, and keeps its snapshot") {
+  const test::AnyStore where;
+  Opened store(where);
+  SessionRecord live = record("ses_1");
+  live.generation = 5;
+  live.state = SessionState::running;
+  store.run(store->insert(live));
+  CHECK_THROWS_AS(store.run(store->interrupted("ses_1", 9000, 4)), store::StaleWrite);
+  CHECK(store.run(store->find("ses_1")) == live);
+  // It may have a later generation than the one that the store was told of.
+  store.run(store->interrupted("ses_1", 9000, 6));
+  live.state = SessionState::cold;
+  live.interrupted = true;
+  live.last_used_at = 9000;
+  CHECK(store.run(store->find("ses_1")) == live);
+}
+
 TEST_CASE("a removed session leaves a tombstone until that is forgotten") {
   const test::AnyStore where;
   Opened store(where);
