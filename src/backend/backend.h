@@ -19,14 +19,25 @@ namespace hearth::backend {
 
 // One version of a blueprint's environment.
 struct Built {
-  std::string name{};       // an image's tag, a directory
-  std::string blueprint{};  // the blueprint it was built for; empty where several may share it
+  std::string name{};                     // an image's tag, a directory
+  std::vector<std::string> blueprints{};  // it was used for, as far as this installation knows
   std::string checksum{};
+  std::string python{};  // version
+  std::vector<std::string> packages{};
+  std::vector<std::string> configurations{};  // that used it; "" stands for none
+  std::int64_t last_used = 0;                 // seconds since 1970, to the hour; 0: never
   std::uint64_t size_bytes = 0;
   std::int64_t created = 0;  // seconds since 1970
   bool is_wanted = false;    // by a blueprint of this configuration, as it is now
   bool is_in_use = false;    // by a live process or sandbox
 };
+
+struct Prune {
+  bool all = false;         // also what other configurations of this installation used
+  bool is_dry_run = false;  // only says what would go
+};
+
+enum class Freshness { as_found, anew };
 
 // One fact about this machine, and what follows from it.
 struct Finding {
@@ -45,8 +56,10 @@ class Backend {
 
   virtual ~Backend() = default;
 
-  // Builds the environment of a blueprint if it is missing or stale, and returns its name.
-  virtual Task<std::string> build(std::string blueprint, OnProgress on_progress) = 0;
+  // Builds the environment of a blueprint if it is missing or stale, or in any case, and returns
+  // its name.
+  virtual Task<std::string> build(std::string blueprint, Freshness freshness,
+                                  OnProgress on_progress) = 0;
 
   // The same, and then what makes sandboxes of it. `mounts`: the blueprint's files, for an engine
   // that sees other paths than this process.
@@ -56,8 +69,9 @@ class Backend {
 
   // All environments there are, those of other configurations too.
   virtual Task<std::vector<Built>> list() = 0;
-  // Removes the environments that are neither wanted nor in use; returns their names.
-  virtual Task<std::vector<std::string>> prune() = 0;
+  // Removes environments that are neither wanted nor in use, and that only this configuration used.
+  // Never what another installation made. Returns their names.
+  virtual Task<std::vector<std::string>> prune(Prune how) = 0;
 
   // What this machine offers for its sandboxes.
   virtual Task<std::vector<Finding>> examine() = 0;

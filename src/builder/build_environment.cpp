@@ -109,9 +109,10 @@ Environment build_environment(const BuildPlan& plan, const BuildOptions& options
       os::FileLock::acquire(prepare_locks(options) / ("build-" + plan.checksum), stop);
   if (!lock) throw BuildStopped();
   // Another process may have built it while this one waited.
-  if (auto found = find_environment(plan, options)) return std::move(*found);
+  if (auto found = find_environment(plan, options); found && !plan.is_anew)
+    return std::move(*found);
 
-  const auto manifest = manifest_at(place, plan);
+  const auto manifest = plan.is_anew ? std::nullopt : manifest_at(place, plan);
   const Python python = current_python(plan);
   if (manifest && manifest->python.abi == python.abi) {
     // Packages fit: only the interpreter's file is another, or it is found by a version manager.

@@ -25,6 +25,7 @@ struct BuildOptions {
   native::ConfinedLimits limits{};
   // The directory of hearth-launcher, for a program that is not beside it; see find_programs.
   std::filesystem::path programs{};
+  std::string configuration{};  // see UseRecords
   std::vector<std::filesystem::path> python_directories = usual_python_directories();
 };
 

@@ -41,6 +41,15 @@ std::string without_colours(std::string_view text) {
   return plain;
 }
 
+// What engines and registries say of an image that cannot be pulled.
+bool is_missing_base(std::string_view error) {
+  for (const std::string_view words :
+       {"pull access denied", "manifest unknown", "manifest for ", "repository does not exist",
+        "no such host", "dial tcp", "i/o timeout", "server misbehaving"})
+    if (error.find(words) != std::string_view::npos) return true;
+  return false;
+}
+
 class ImageBuild {
  public:
   ImageBuild(const BuildPlan& plan, const ImageOptions& options,
@@ -49,7 +58,7 @@ class ImageBuild {
 
   Task<> run() {
     image_ = plan_image(plan_, options_);
-    if (co_await is_there()) co_return;
+    if (!plan_.is_anew && co_await is_there()) co_return;
     if (const std::string problem = problem_of(options_.pip, plan_.packages); !problem.empty())
       fail(problem);
     co_await then_clean_up(build_and_check(), remove_stage());
@@ -79,8 +88,8 @@ class ImageBuild {
   // If the engine fails although every command succeeded, it has most often lost a layer that it
   // was about to use.
   Task<> build() {
-    co_await attempt_build(Layers::as_found);
-    for (int attempt = 2; error_ && !is_error_of_command_ && attempt <= most_attempts; ++attempt) {
+    co_await attempt_build(plan_.is_anew ? Layers::all_new : Layers::as_found);
+    for (int attempt = 2; error_ && !is_final_ && attempt <= most_attempts; ++attempt) {
       log_.add_line("the engine failed; retrying");
       co_await attempt_build(Layers::all_new);
     }
@@ -130,10 +139,25 @@ class ImageBuild {
         log_.finish_line();
         const std::string reason = log_.reason();
         error_ = reason.empty() ? error : error + ": " + reason + hint_to(reason, options_.pip);
-        is_error_of_command_ = docker::number_at(said, {"errorDetail", "code"}) != 0;
+        is_final_ = docker::number_at(said, {"errorDetail", "code"}) != 0;
+        if (is_final_) {
+          if (std::string why = unreachable_index(log_.text()); !why.empty()) error_ = why;
+        } else if (is_missing_base(error)) {
+          is_final_ = true;
+          error_ = missing_base(error);
+        }
         log_.add_line(error);
       }
     }
+  }
+
+  std::string missing_base(const std::string& error) const {
+    const std::string base = base_image(plan_, options_);
+    const std::string compilers = image_for_packages(plan_, options_);
+    std::string images = "its base image " + base + " ([docker] base_image)";
+    if (!plan_.packages.empty() && compilers != base)
+      images += " or " + compilers + " ([docker] build_image)";
+    return images + " is neither on the engine nor can it be pulled: " + error;
   }
 
   // Progress of a base image that is pulled. Lines that differ only in the progress bar are
@@ -166,7 +190,7 @@ class ImageBuild {
   ImagePlan image_;
   std::string id_;
   std::optional<std::string> error_;
-  bool is_error_of_command_ = false;
+  bool is_final_ = false;  // of a command or a base image: another attempt would end the same way
   std::string last_note_;
 };
 

@@ -33,8 +33,10 @@ class Serving {
   std::thread thread_;
 };
 
+enum class Expects { look, no_look };
+
 struct Fixture {
-  Fixture() {
+  explicit Fixture(Expects first = Expects::look) {
     plan.blueprint = "box";
     plan.checksum = "abc";
     plan.python_version = "3.11";
@@ -44,7 +46,8 @@ struct Fixture {
     std::filesystem::create_directory(options.programs.harness);
     place.write("harness/__main__.py", "x");
     engine.will_say(test::pong);
-    engine.will_say(test::answer("404 Not Found", R"({"message":"no such image"})"));
+    if (first == Expects::look)
+      engine.will_say(test::answer("404 Not Found", R"({"message":"no such image"})"));
   }
   void build_says(const json::object& line) {
     engine.will_say(test::answer("200 OK", json::serialize(line) + "\n"));
@@ -119,4 +122,40 @@ TEST_CASE("an image without an id of its own is not used") {
   f.build_says({{"stream", "Successfully tagged"}});
   f.image_is_there();
   CHECK_THROWS_WITH_AS(f.build(), doctest::Contains("the engine has not got it"), BuildError);
+}
+
+TEST_CASE("a base image that cannot be had is named with its key, and not asked for again") {
+  Fixture f;
+  const std::string why = "pull access denied for mine/python, repository does not exist";
+  f.options.base_image = "mine/python:{version}-slim";
+  f.build_says({{"errorDetail", {{"message", why}}}, {"error", why}});
+  SUBCASE("without packages") {
+    CHECK_THROWS_WITH_AS(
+        f.build(),
+        ("build the image of blueprint \"box\": its base image mine/python:3.11-slim ([docker] "
+         "base_image) is neither on the engine nor can it be pulled: " +
+         why)
+            .c_str(),
+        BuildError);
+  }
+  SUBCASE("packages are installed on another one") {
+    f.plan.packages = {"tinypkg"};
+    f.options.pip.allow_source_builds = true;
+    f.engine.will_say(test::answer("200 OK", "[]"));  // the stages that are left
+    CHECK_THROWS_WITH_AS(f.build(),
+                         doctest::Contains("mine/python:3.11-slim ([docker] base_image) or "
+                                           "mine/python:3.11 ([docker] build_image) is "),
+                         BuildError);
+  }
+  CHECK(f.builds() == 1);
+}
+
+TEST_CASE("a rebuild neither looks for the image first nor takes layers of earlier builds") {
+  Fixture f(Expects::no_look);
+  f.plan.is_anew = true;
+  f.build_says({{"stream", "Successfully tagged"}});
+  f.image_is_there();
+  CHECK(f.build().id == f.id);
+  REQUIRE(f.engine.requests.size() == 3);
+  CHECK(f.engine.requests[1].find("&nocache=1") != std::string::npos);
 }

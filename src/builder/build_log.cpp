@@ -8,6 +8,18 @@ namespace {
 constexpr std::string_view error_mark = "ERROR: ";
 constexpr std::size_t most_line_bytes = 65'536;
 
+// pip says of each package which line of which file asked for it: a file of ours.
+void remove_origin(std::string& line) {
+  constexpr std::string_view begin_mark = " (from -r ";
+  constexpr std::string_view file_mark = "requirements.txt (line ";
+  const std::size_t begin = line.find(begin_mark);
+  if (begin == std::string::npos) return;
+  const std::size_t file = line.find(file_mark, begin);
+  const std::size_t end = line.find("))", begin);
+  if (file == std::string::npos || end == std::string::npos || end < file) return;
+  line.erase(begin, end + 2 - begin);
+}
+
 }  // namespace
 
 void BuildLog::add(std::string_view bytes) {
@@ -30,6 +42,7 @@ void BuildLog::add_line(const std::string& line) {
 }
 
 void BuildLog::keep(std::string line) {
+  remove_origin(line);
   if (text_.size() + line.size() < max_bytes_) {
     text_ += line + '\n';
   } else {

@@ -27,6 +27,15 @@ TEST_CASE("the reason is the last line that is called an error, else the last li
   CHECK(other.reason() == "two");
 }
 
+TEST_CASE("which line of our own file asked for a package is left out") {
+  BuildLog log({});
+  log.add("ERROR: none for x (from -r /state/.building-1/requirements.txt (line 1)) at all\n");
+  CHECK(log.text() == "ERROR: none for x at all\n");
+  log.add("x (from -r other.txt\n");
+  CHECK(log.reason() == "none for x at all");
+  CHECK(log.text().ends_with("x (from -r other.txt\n"));
+}
+
 TEST_CASE("a log keeps no more than its limit and says so, but tells everything") {
   std::size_t told = 0;
   BuildLog log([&](const std::string&) { ++told; }, 10);

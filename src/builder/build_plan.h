@@ -23,6 +23,7 @@ struct BuildPlan {
   std::vector<std::string> packages{};
   std::vector<ToolFile> tools{};
   std::vector<std::string> preload{};
+  bool is_anew = false;  // built although it is there
 };
 
 // Throws UnknownBlueprint.

@@ -68,6 +68,8 @@ class BuildSteps {
                    pip_arguments(options_.pip, BuildRoom::inside("packages"),
                                  BuildRoom::inside("requirements.txt")),
                    Purpose::installation);
+    const std::string unreachable = result.succeeded() ? "" : unreachable_index(log_.text());
+    if (!unreachable.empty()) fail(unreachable);
     if (!result.succeeded())
       fail("pip could not install its packages" + ending_of(result) +
            hint_to(log_.reason(), options_.pip));

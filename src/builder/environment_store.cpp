@@ -73,6 +73,16 @@ std::optional<os::FileLock> use_environment(const BuildOptions& options,
   return os::FileLock::acquire(use_lock_of(options, checksum), stop, Kind::shared);
 }
 
+std::optional<os::FileLock> own_environment(const BuildOptions& options,
+                                            const std::string& checksum) {
+  prepare_environments(options);
+  return os::FileLock::try_acquire(use_lock_of(options, checksum));
+}
+
+UseRecords records_of(const BuildOptions& options) {
+  return {options.state_dir / "locks", options.configuration};
+}
+
 std::vector<Built> list_environments(const BuildOptions& options,
                                      const std::set<std::string>& wanted) {
   const fs::path environments = options.state_dir / "environments";
@@ -82,9 +92,14 @@ std::vector<Built> list_environments(const BuildOptions& options,
     const auto manifest =
         parse_manifest(os::read_trusted_file(place / "manifest", most_manifest_bytes));
     if (!manifest) continue;  // none of ours
+    const UseRecord record = records_of(options).find(checksum).value_or(UseRecord{});
     list.push_back({.name = place,
-                    .blueprint = {},
+                    .blueprints = record.blueprints(),
                     .checksum = checksum,
+                    .python = manifest->python.version,
+                    .packages = manifest->packages,
+                    .configurations = record.configurations(),
+                    .last_used = record.last_used(),
                     .size_bytes = size_of(place),
                     .created = changed_at(place / "manifest"),
                     .is_wanted = wanted.contains(checksum),
@@ -94,18 +109,26 @@ std::vector<Built> list_environments(const BuildOptions& options,
 }
 
 std::vector<std::string> prune_environments(const BuildOptions& options,
-                                            const std::set<std::string>& wanted) {
+                                            const std::set<std::string>& wanted, Prune how) {
   const fs::path environments = options.state_dir / "environments";
+  const UseRecords records = records_of(options);
   std::vector<std::string> removed;
   const std::vector<fs::path> places = environments_in(environments);
-  remove_old_locks(environments);
+  if (!how.is_dry_run) remove_old_locks(environments);
   for (const fs::path& place : places) {
     const std::string checksum = place.filename();
     if (wanted.contains(checksum)) continue;
-    const auto unused = os::FileLock::try_acquire(use_lock_of(options, checksum));
+    const auto unused = own_environment(options, checksum);
     if (!unused) continue;
-    remove_environment(environments, place);
-    removed.push_back(place);
+    // With `all` also one without a record: the directory is this installation's.
+    if (how.all || records.is_ours_alone(checksum)) {
+      removed.push_back(place);
+      if (how.is_dry_run) continue;
+      remove_environment(environments, place);
+      records.remove(checksum);
+    } else if (!how.is_dry_run) {
+      records.forget(checksum);
+    }
   }
   return removed;
 }

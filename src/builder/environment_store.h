@@ -4,6 +4,7 @@
 
 #include "builder/build_environment.h"
 #include "builder/sandbox_builder.h"
+#include "builder/use_records.h"
 #include "os/file_lock.h"
 
 #include <optional>
@@ -23,8 +24,14 @@ std::optional<os::FileLock> use_environment(const BuildOptions& options,
 std::vector<Built> list_environments(const BuildOptions& options,
                                      const std::set<std::string>& wanted);
 
-// Removes those that are neither wanted nor in use; returns their directories.
+// Removes those that are neither wanted nor in use, as `how` says; returns their directories.
 std::vector<std::string> prune_environments(const BuildOptions& options,
-                                            const std::set<std::string>& wanted);
+                                            const std::set<std::string>& wanted, Prune how);
+
+// While this lock is held, nothing else uses that environment. Nothing when something does.
+std::optional<os::FileLock> own_environment(const BuildOptions& options,
+                                            const std::string& checksum);
+
+UseRecords records_of(const BuildOptions& options);
 
 }  // namespace hearth::builder

@@ -15,6 +15,21 @@ using docker::at;
 using docker::number_at;
 using docker::text_at;
 
+namespace {
+
+// An image's id without the name of its digest.
+std::string key_of(const std::string& id) { return id.substr(id.find(':') + 1); }
+
+// An image without a record is not pruned, which is no reason not to use it.
+void note_use(const UseRecords& records, const BuiltImage& image, const BuildPlan& plan) try {
+  records.note(key_of(image.id), plan.blueprint, plan.python_version, plan.packages);
+} catch (const Error& error) {
+  log::warning("use of an image cannot be recorded",
+               {{"image", image.tag}, {"error", error.what()}});
+}
+
+}  // namespace
+
 Task<std::unique_ptr<ImageBuilder>> ImageBuilder::open(asio::any_io_executor loop,
                                                        const registry::ToolRegistry& registry,
                                                        docker::EngineAddress engine,
@@ -40,14 +55,32 @@ Task<std::string> ImageBuilder::ensure_sandbox(std::string name, OnProgress on_l
 }
 
 Task<BuiltImage> ImageBuilder::ensure_image(std::string name, OnProgress on_line) {
+  co_return co_await run(image_build_plan(registry_, std::move(name), options_),
+                         std::move(on_line));
+}
+
+Task<std::string> ImageBuilder::rebuild_sandbox(std::string name, OnProgress on_line) {
+  BuildPlan plan = image_build_plan(registry_, std::move(name), options_);
+  plan.is_anew = true;
+  co_return (co_await run(std::move(plan), std::move(on_line))).tag;
+}
+
+Task<BuiltImage> ImageBuilder::run(BuildPlan plan, OnProgress on_line) {
+  const std::string key = plan.blueprint + ':' + plan.checksum + (plan.is_anew ? " anew" : "");
   // Copies: the build may outlive this caller.
-  const BuildPlan plan = image_build_plan(registry_, std::move(name), options_);
-  SharedWork<BuiltImage>::Job build = [plan, options = options_, engine = engine_](
-                                          const std::stop_token& stop, const auto& report) {
-    return build_image(plan, options, engine, stop, report);
+  SharedWork<BuiltImage>::Job build = [plan = std::move(plan), options = options_, engine = engine_,
+                                       records = records()](const std::stop_token& stop,
+                                                            const auto& report) {
+    BuiltImage image = build_image(plan, options, engine, stop, report);
+    note_use(records, image, plan);
+    return image;
   };
-  co_return co_await builds_.run(plan.blueprint + ':' + plan.checksum, std::move(build),
-                                 std::move(on_line));
+  co_return co_await builds_.run(key, std::move(build), std::move(on_line));
+}
+
+UseRecords ImageBuilder::records() const {
+  return {options_.state_dir.empty() ? options_.state_dir : options_.state_dir / "locks",
+          options_.configuration};
 }
 
 Task<std::set<std::string>> ImageBuilder::images_in_use() {
@@ -59,6 +92,12 @@ Task<std::set<std::string>> ImageBuilder::images_in_use() {
 }
 
 Task<std::vector<Built>> ImageBuilder::list() {
+  std::vector<Built> list;
+  for (Image& image : co_await images()) list.push_back(std::move(image.built));
+  co_return list;
+}
+
+Task<std::vector<ImageBuilder::Image>> ImageBuilder::images() {
   std::set<std::string> wanted;
   for (const std::string& name : registry_.blueprint_names())
     wanted.insert(image_tag(image_build_plan(registry_, name, options_), options_));
@@ -67,19 +106,27 @@ Task<std::vector<Built>> ImageBuilder::list() {
       docker::url_encode(json::serialize(json::object{{"label", json::array{image_recipe_label}}}));
   const docker::EngineAnswer found =
       co_await client_.call({.path = "/images/json?filters=" + filter});
-  std::vector<Built> images;
+  std::vector<Image> images;
   const json::array* list = found.body.if_array();
   if (list == nullptr) co_return images;
   for (const json::value& one : *list) {
     Built built;
-    built.blueprint = text_at(one, {"Labels", image_blueprint_label});
+    built.blueprints = {text_at(one, {"Labels", image_blueprint_label})};
     built.checksum = text_at(one, {"Labels", image_checksum_label});
     built.size_bytes = number_at(one, {"Size"});
     built.created = static_cast<std::int64_t>(number_at(one, {"Created"}));
-    built.is_in_use = in_use.contains(text_at(one, {"Id"}));
+    const std::string id = docker::image_id_at(one, {"Id"});
+    if (id.empty()) continue;
+    built.is_in_use = in_use.contains(id);
+    if (const auto record = records().find(key_of(id))) {
+      built.python = record->python;
+      built.packages = record->packages;
+      built.last_used = record->last_used();
+      built.configurations = record->configurations();
+    }
     // An image that was rebuilt has lost its tag to the newer one. Tags without the prefix are not
     // ours.
-    built.name = text_at(one, {"Id"});
+    built.name = id;
     const json::array* names = at(one, {"RepoTags"}).if_array();
     for (std::size_t i = 0; names != nullptr && i < names->size(); ++i)
       if (const json::string& tag = (*names)[i].as_string(); tag.starts_with(options_.prefix))
@@ -88,7 +135,7 @@ Task<std::vector<Built>> ImageBuilder::list() {
     // Tagged with another prefix: it belongs to another configuration.
     const bool is_ours = built.name.starts_with(options_.prefix);
     if (!is_ours && names != nullptr && !names->empty()) continue;
-    images.push_back(std::move(built));
+    images.push_back({std::move(built), id});
   }
   co_return images;
 }
@@ -106,12 +153,21 @@ Task<bool> ImageBuilder::remove(std::string image) try {
   co_return false;
 }
 
-Task<std::vector<std::string>> ImageBuilder::prune() {
-  co_await remove_stages(client_, {});
+Task<std::vector<std::string>> ImageBuilder::prune(Prune how) {
+  if (!how.is_dry_run) co_await remove_stages(client_, {});
   std::vector<std::string> removed;
-  for (const Built& image : co_await list())
-    if (!image.is_wanted && !image.is_in_use && co_await remove(image.name))
-      removed.push_back(image.name);
+  for (const Image& image : co_await images()) {
+    if (image.built.is_wanted || image.built.is_in_use) continue;
+    const std::string key = key_of(image.id);
+    const bool goes = how.all ? records().find(key).has_value() : records().is_ours_alone(key);
+    if (!goes) {
+      if (!how.is_dry_run) records().forget(key);
+      continue;
+    }
+    if (!how.is_dry_run && !co_await remove(image.built.name)) continue;
+    if (!how.is_dry_run) records().remove(key);
+    removed.push_back(image.built.name);
+  }
   co_return removed;
 }
 

@@ -97,15 +97,9 @@ std::string without_slim(std::string image) {
   return image;
 }
 
-std::string image_for_packages(const ImageOptions& options) {
-  if (!options.pip.allow_source_builds) return options.base_image;
-  return options.build_image.empty() ? without_slim(options.base_image) : options.build_image;
-}
-
 std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
                            const std::string& stage) {
-  const std::string base = replaced(image_for_packages(options), "{version}", plan.python_version);
-  std::string text = "FROM " + base + " AS packages\n" +
+  std::string text = "FROM " + image_for_packages(plan, options) + " AS packages\n" +
                      label(image_blueprint_label, plan.blueprint) + label(image_stage_label, stage);
   // Packages may run code when they are installed: as a user that owns nothing but the result.
   const std::string user = build_user;
@@ -129,10 +123,9 @@ std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
 
 std::string dockerfile_of(const BuildPlan& plan, const ImageOptions& options,
                           const std::string& stage, const std::string& recipe) {
-  const std::string base = replaced(options.base_image, "{version}", plan.python_version);
   std::string text;
   if (!plan.packages.empty()) text += packages_stage(plan, options, stage);
-  text += "FROM " + base + "\nUSER root\n";
+  text += "FROM " + base_image(plan, options) + "\nUSER root\n";
   if (!plan.packages.empty())
     text += "COPY --from=packages --chown=0:0 /packages /hearth/packages\n";
   text += "COPY hearth /hearth\nCOPY tools /tools\n";
@@ -193,6 +186,16 @@ void add_programs(registry::Digest& digest, const backend::Programs& programs) {
 }
 
 }  // namespace
+
+std::string base_image(const BuildPlan& plan, const ImageOptions& options) {
+  return replaced(options.base_image, "{version}", plan.python_version);
+}
+
+std::string image_for_packages(const BuildPlan& plan, const ImageOptions& options) {
+  if (!options.pip.allow_source_builds) return base_image(plan, options);
+  if (options.build_image.empty()) return without_slim(base_image(plan, options));
+  return replaced(options.build_image, "{version}", plan.python_version);
+}
 
 BuildPlan image_build_plan(const registry::ToolRegistry& registry, std::string blueprint,
                            const ImageOptions& options) {

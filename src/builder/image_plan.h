@@ -30,7 +30,14 @@ struct ImageOptions {
   std::string network{};  // for the installation of packages; empty: the engine's default
   backend::Programs programs{};
   std::chrono::milliseconds build_timeout{600'000};
+  // For records of use; without a state directory there are none, and nothing is pruned.
+  std::filesystem::path state_dir{};
+  std::string configuration{};
 };
+
+std::string base_image(const BuildPlan& plan, const ImageOptions& options);
+// The base of the stage that installs packages.
+std::string image_for_packages(const BuildPlan& plan, const ImageOptions& options);
 
 struct ImagePlan {
   std::string tag{};

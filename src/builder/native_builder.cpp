@@ -1,5 +1,7 @@
 #include "builder/native_builder.h"
 
+#include "blueprint/problem.h"
+
 #include <utility>
 
 namespace hearth::builder {
@@ -18,7 +20,9 @@ Task<Environment> NativeBuilder::ensure_environment(std::string name, OnProgress
   // Before the look: what is found must stay.
   if (!in_use_.contains(plan.checksum)) {
     auto use = [&plan, this](const std::stop_token& stop) {
-      return use_environment(options_, plan.checksum, stop);
+      auto lock = use_environment(options_, plan.checksum, stop);
+      records_of(options_).note(plan.checksum, plan.blueprint, plan.python_version, plan.packages);
+      return lock;
     };
     std::optional<os::FileLock> lock = co_await on_thread(looks_, std::move(use));
     if (!lock) throw BuildStopped();
@@ -71,9 +75,33 @@ Task<std::vector<Built>> NativeBuilder::list() {
   co_return co_await on_thread(looks_, std::move(look));
 }
 
-Task<std::vector<std::string>> NativeBuilder::prune() {
-  auto clear = [this, checksums = co_await wanted()](const std::stop_token&) {
-    return prune_environments(options_, checksums);
+Task<std::string> NativeBuilder::rebuild_sandbox(std::string name, OnProgress on_line) {
+  auto find = [plan = plan_for(name), this](const std::stop_token&) {
+    BuildPlan found = with_python(plan, options_);
+    found.is_anew = true;
+    return found;
+  };
+  const BuildPlan plan = co_await on_thread(looks_, std::move(find));
+  SharedWork<Environment>::Job build = [plan, options = options_](const std::stop_token& stop,
+                                                                  const auto& report) {
+    // Sandboxes that run would lose the files under them.
+    const auto lock = own_environment(options, plan.checksum);
+    if (!lock)
+      throw BuildError("the environment of blueprint " + blueprint::in_quotes(plan.blueprint) +
+                           " is in use; it can be rebuilt when its sandboxes have ended",
+                       {});
+    Environment built = build_environment(plan, options, stop, report);
+    records_of(options).note(plan.checksum, plan.blueprint, plan.python_version, plan.packages);
+    return built;
+  };
+  const std::string key = plan.checksum + " anew";
+  const Environment built = co_await builds_.run(key, std::move(build), std::move(on_line));
+  co_return built.tools.parent_path().string();
+}
+
+Task<std::vector<std::string>> NativeBuilder::prune(Prune how) {
+  auto clear = [this, checksums = co_await wanted(), how](const std::stop_token&) {
+    return prune_environments(options_, checksums, how);
   };
   co_return co_await on_thread(looks_, std::move(clear));
 }

@@ -35,7 +35,8 @@ class NativeBuilder : public SandboxBuilder {
   // The directory of the environment.
   Task<std::string> ensure_sandbox(std::string name, OnProgress on_line) override;
   Task<std::vector<Built>> list() override;
-  Task<std::vector<std::string>> prune() override;
+  Task<std::string> rebuild_sandbox(std::string name, OnProgress on_line) override;
+  Task<std::vector<std::string>> prune(Prune how) override;
 
   const std::filesystem::path& state_dir() const { return options_.state_dir; }
 

@@ -155,6 +155,18 @@ std::string hint_to(const std::string& reason, const PipOptions& options) {
          " of hearth.toml permits to build it)";
 }
 
+std::string unreachable_index(std::string_view log) {
+  for (const std::string_view reason :
+       {"Name or service not known", "Temporary failure in name resolution",
+        "No address associated with hostname", "Network is unreachable", "Connection refused",
+        "No route to host", "Connection timed out", "connect timeout="})
+    if (log.find(reason) != std::string_view::npos)
+      return "the package index cannot be reached (" +
+             std::string(reason.substr(0, reason.find('='))) +
+             "); find_links and no_index in [builder] of hearth.toml work without network";
+  return {};
+}
+
 std::map<std::string, std::string> proxy_variables() {
   std::map<std::string, std::string> variables;
   for (const char* name : proxies) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hearth::builder {
@@ -62,6 +63,10 @@ bool is_direct_reference(const std::string& package);
 
 // Why a build cannot be done with what the operator allows; empty if it can.
 std::string problem_of(const PipOptions& options, const std::vector<std::string>& packages);
+
+// What keeps pip from its index, by its log; empty if it is something else. It retries, and ends
+// with a complaint that sounds like a misspelt name.
+std::string unreachable_index(std::string_view log);
 
 // What pip's `reason` leaves out: that there may be a source archive. Empty if it is something
 // else.

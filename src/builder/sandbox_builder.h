@@ -11,6 +11,7 @@
 namespace hearth::builder {
 
 using backend::Built;
+using backend::Prune;
 
 class SandboxBuilder {
  public:
@@ -24,11 +25,13 @@ class SandboxBuilder {
   // or directory that keeps it. A cancelled caller leaves the build to others that wait for it. If
   // there are none, the build is cancelled.
   virtual Task<std::string> ensure_sandbox(std::string name, OnProgress on_line) = 0;
+  // The same, but builds it although it is there. BuildError while it is in use.
+  virtual Task<std::string> rebuild_sandbox(std::string name, OnProgress on_line) = 0;
 
   // All environments, also those of other configurations.
   virtual Task<std::vector<Built>> list() = 0;
-  // Removes what is neither wanted nor in use; returns the names.
-  virtual Task<std::vector<std::string>> prune() = 0;
+  // As backend::Backend::prune.
+  virtual Task<std::vector<std::string>> prune(Prune how) = 0;
 };
 
 }  // namespace hearth::builder

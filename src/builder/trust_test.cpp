@@ -113,7 +113,7 @@ TEST_CASE("locks are kept where no other user can open them") {
   CHECK(fs::exists(locks / ("use-" + checksum)));
   // Of an earlier version.
   std::ofstream(fixture.environments() / (".lock-use-" + checksum)) << "";
-  prune_environments(fixture.options.build, {checksum});
+  prune_environments(fixture.options.build, {checksum}, {});
   CHECK_FALSE(fs::exists(fixture.environments() / (".lock-use-" + checksum)));
   CHECK(fs::exists(fixture.place()));
 }

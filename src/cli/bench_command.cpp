@@ -115,7 +115,8 @@ int bench(const BenchOptions& options, const settings::Env& env) {
   const RunPlan plan = plan_for(options, env);
   asio::io_context loop(1);
   const std::unique_ptr<runtime::Runtime> runtime =
-      runtime::Runtime::open(loop.get_executor(), plan.settings, env, {.registry = plan.registry});
+      runtime::Runtime::open(loop.get_executor(), plan.settings, env,
+                             {.registry = plan.registry, .configuration = plan.configuration});
   Outcome outcome;
   asio::co_spawn(loop, measure_and_close(*runtime, options, plan.blueprint, loop, outcome),
                  [](const std::exception_ptr& failure) {

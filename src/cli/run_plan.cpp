@@ -18,13 +18,14 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view usual_name = "default";
 constexpr std::int64_t most_megabytes = 16'777'216;  // as in a configuration
+constexpr const char* built_in = "built-in.toml";    // the name of no file
 
 settings::LoadedSettings load(const RunOptions& options, const settings::Env& env) {
   std::optional<fs::path> named;
   if (options.config) named = *options.config;
   std::vector<settings::CommandLineSetting> overrides = options.overrides;
   if (!options.backend.empty()) overrides.push_back({"pool.backend", options.backend});
-  settings::SettingsInput input{.file = "built-in.toml", .env = env, .command_line = overrides};
+  settings::SettingsInput input{.file = built_in, .env = env, .command_line = overrides};
   std::optional<settings::SettingsFile> file;
   try {
     file = settings::find_settings_file(named, env);
@@ -161,6 +162,7 @@ RunPlan make_run_plan(const RunOptions& options, const settings::Env& env) {
       tools.push_back(named_tool(file, plan.blueprint));
   plan.registry = runtime::register_settings(loaded, runtime::usual_backends());
   if (!tools.empty()) plan.registry.register_tools(std::move(tools));
+  if (loaded.file != built_in) plan.configuration = fs::absolute(loaded.file).lexically_normal();
   plan.settings = std::move(loaded.settings);
   return plan;
 }

@@ -48,6 +48,7 @@ struct RunPlan {
   settings::Settings settings{};
   registry::ToolRegistry registry{};
   std::string blueprint{};
+  std::string configuration{};  // the absolute path of its file; empty: there is none
 };
 
 // SettingsError, ConfigError, ToolError, UnknownBlueprint or Error, each with a message for people.

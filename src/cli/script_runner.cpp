@@ -35,9 +35,10 @@ ScriptRunner::ScriptRunner(const asio::any_io_executor& executor, const RunPlan&
     : plan_(plan),
       options_(options),
       output_(output),
-      runtime_(runtime::Runtime::open(
-          executor, for_one_lease(plan), env,
-          {.registry = plan.registry, .limits = backend::Limits::degraded})) {}
+      runtime_(runtime::Runtime::open(executor, for_one_lease(plan), env,
+                                      {.registry = plan.registry,
+                                       .limits = backend::Limits::degraded,
+                                       .configuration = plan.configuration})) {}
 
 Task<> ScriptRunner::open(pool::SandboxPool::OnProgress on_progress) {
   co_await runtime_->pool().startup({plan_.blueprint}, std::move(on_progress));

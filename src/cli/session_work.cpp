@@ -54,9 +54,10 @@ Task<> work_and_close(SessionWork& work, const SessionTask& task, asio::io_conte
 SessionWork::SessionWork(const asio::any_io_executor& executor, const RunPlan& plan,
                          const settings::Env& env)
     : plan_(plan),
-      runtime_(runtime::Runtime::open(
-          executor, plan.settings, env,
-          {.registry = plan.registry, .limits = backend::Limits::degraded})) {}
+      runtime_(runtime::Runtime::open(executor, plan.settings, env,
+                                      {.registry = plan.registry,
+                                       .limits = backend::Limits::degraded,
+                                       .configuration = plan.configuration})) {}
 
 Task<> SessionWork::open() { sessions_ = co_await runtime_->open_sessions(); }
 

@@ -27,6 +27,7 @@ struct BackendContext {
   const registry::ToolRegistry& registry;
   std::filesystem::path programs{};  // the directory of hearth-init; empty: see find_programs
   backend::Limits limits = backend::Limits::strict;
+  std::string configuration{};  // the hearth.toml in use, for records; empty: none
 };
 
 // Starts nothing: what a machine or an engine lacks is reported by the first use.

@@ -18,6 +18,7 @@ builder::BuildOptions build_options(const BackendContext& context) {
   options.limits.memory_mb = static_cast<std::uint64_t>(wanted.build_memory_mb);
   options.build_timeout = std::chrono::seconds(wanted.build_timeout_sec);
   options.programs = context.programs;
+  options.configuration = context.configuration;
   return options;
 }
 

@@ -24,6 +24,8 @@ builder::ImageOptions image_options(const BackendContext& context) {
   options.network = docker.build_network;
   options.pip = build.pip;
   options.build_timeout = build.build_timeout;
+  options.state_dir = build.state_dir;
+  options.configuration = build.configuration;
   options.programs = backend::find_programs(context.programs);
   const auto netrc = context.env.find("NETRC");
   if (netrc != context.env.end() && std::filesystem::exists(netrc->second))
@@ -60,8 +62,8 @@ Task<std::vector<backend::Built>> DockerBackend::list() {
   co_return co_await (co_await builder())->list();
 }
 
-Task<std::vector<std::string>> DockerBackend::prune() {
-  co_return co_await (co_await builder())->prune();
+Task<std::vector<std::string>> DockerBackend::prune(backend::Prune how) {
+  co_return co_await (co_await builder())->prune(how);
 }
 
 // Without an engine nothing is missing: only containers need it.
@@ -80,8 +82,11 @@ Task<std::vector<backend::Finding>> DockerBackend::examine() {
   co_return std::vector{finding};
 }
 
-Task<std::string> DockerBackend::build(std::string blueprint, OnProgress on_progress) {
+Task<std::string> DockerBackend::build(std::string blueprint, backend::Freshness freshness,
+                                       OnProgress on_progress) {
   builder::ImageBuilder* const images = co_await builder();
+  if (freshness == backend::Freshness::anew)
+    co_return co_await images->rebuild_sandbox(std::move(blueprint), std::move(on_progress));
   co_return co_await images->ensure_sandbox(std::move(blueprint), std::move(on_progress));
 }
 

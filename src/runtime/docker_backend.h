@@ -22,12 +22,13 @@ class DockerBackend : public backend::Backend {
                 builder::ImageOptions images, docker::DockerEngineOptions engine,
                 pool::HostPathMap host_paths = pool::HostPathMap());
 
-  Task<std::string> build(std::string blueprint, OnProgress on_progress) override;
+  Task<std::string> build(std::string blueprint, backend::Freshness freshness,
+                          OnProgress on_progress) override;
   Task<std::unique_ptr<backend::SandboxSource>> open(std::string blueprint,
                                                      std::vector<blueprint::Mount> mounts,
                                                      OnProgress on_progress) override;
   Task<std::vector<backend::Built>> list() override;
-  Task<std::vector<std::string>> prune() override;
+  Task<std::vector<std::string>> prune(backend::Prune how) override;
   Task<std::vector<backend::Finding>> examine() override;
   // A container takes a quarter of a second to start, and a reset a few milliseconds.
   std::uint64_t usual_max_uses() const override { return 50; }

@@ -94,7 +94,10 @@ Task<std::vector<backend::Finding>> NativeBackend::examine() {
   co_return findings;
 }
 
-Task<std::string> NativeBackend::build(std::string blueprint, OnProgress on_progress) {
+Task<std::string> NativeBackend::build(std::string blueprint, backend::Freshness freshness,
+                                       OnProgress on_progress) {
+  if (freshness == backend::Freshness::anew)
+    return builder_.rebuild_sandbox(std::move(blueprint), std::move(on_progress));
   return builder_.ensure_sandbox(std::move(blueprint), std::move(on_progress));
 }
 

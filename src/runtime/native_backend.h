@@ -29,13 +29,14 @@ class NativeBackend : public backend::Backend {
   NativeBackend(asio::any_io_executor executor, const registry::ToolRegistry& registry,
                 NativeBackendOptions options);
 
-  Task<std::string> build(std::string blueprint, OnProgress on_progress) override;
+  Task<std::string> build(std::string blueprint, backend::Freshness freshness,
+                          OnProgress on_progress) override;
   // Mounts what this process sees: no engine is between.
   Task<std::unique_ptr<backend::SandboxSource>> open(std::string blueprint,
                                                      std::vector<blueprint::Mount> mounts,
                                                      OnProgress on_progress) override;
   Task<std::vector<backend::Built>> list() override { return builder_.list(); }
-  Task<std::vector<std::string>> prune() override { return builder_.prune(); }
+  Task<std::vector<std::string>> prune(backend::Prune how) override { return builder_.prune(how); }
   Task<std::vector<backend::Finding>> examine() override;
   // A new one costs a few milliseconds, ahead of time.
   std::uint64_t usual_max_uses() const override { return 1; }

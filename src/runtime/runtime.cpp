@@ -32,8 +32,9 @@ Runtime::Runtime(const asio::any_io_executor& executor, settings::Settings setti
     : settings_(std::move(settings)),
       env_(std::move(env)),
       registry_(options.registry ? *std::move(options.registry) : register_settings(settings_)),
-      backend_(open_backend(options.backends, {executor, settings_, env_, registry_,
-                                               options.programs, options.limits})),
+      backend_(
+          open_backend(options.backends, {executor, settings_, env_, registry_, options.programs,
+                                          options.limits, options.configuration})),
       pool_(std::make_unique<pool::SandboxPool>(
           executor, registry_, *backend_,
           pool_options(settings_, env_, std::move(options.secrets), options.fleet))),

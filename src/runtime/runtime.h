@@ -41,6 +41,9 @@ struct RuntimeOptions {
   // What has no key in the settings, like the time limits of resets and probes.
   pool::FleetOptions fleet{};
   BackendTable backends = usual_backends();
+  // The absolute path of the hearth.toml that the settings are from: environments record it, so
+  // that one configuration does not prune what another uses. Empty: there is none.
+  std::string configuration{};
 };
 
 class Runtime {

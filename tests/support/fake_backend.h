@@ -88,9 +88,13 @@ class FakeBackend : public backend::Backend {
                                                      std::vector<blueprint::Mount> mounts,
                                                      OnProgress on_progress) override;
   // Nothing is built or kept.
-  Task<std::string> build(std::string blueprint, OnProgress) override { co_return blueprint; }
+  Task<std::string> build(std::string blueprint, backend::Freshness, OnProgress) override {
+    co_return blueprint;
+  }
   Task<std::vector<backend::Built>> list() override { co_return std::vector<backend::Built>(); }
-  Task<std::vector<std::string>> prune() override { co_return std::vector<std::string>(); }
+  Task<std::vector<std::string>> prune(backend::Prune) override {
+    co_return std::vector<std::string>();
+  }
   Task<std::vector<backend::Finding>> examine() override {
     co_return std::vector<backend::Finding>();
   }
