@@ -1,6 +1,7 @@
 #include "builder/pip_command.h"
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "blueprint/problem.h"
 #include "blueprint/requirement.h"
 #include "os/program_environment.h"
@@ -10,6 +11,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <string_view>
 
 namespace hearth::builder {
@@ -58,6 +60,33 @@ std::string url_in(const std::string& package) {
   }
 }
 
+// Of `tiny_pkg-1.0-py3-none-any.whl` or `tiny_pkg-1.0.tar.gz`; empty if it is no such name.
+std::string package_of(const std::string& archive) {
+  const std::size_t dash = archive.ends_with(".whl") ? archive.find('-') : archive.rfind('-');
+  try {
+    return blueprint::parse_requirement(archive.substr(0, dash)).name;
+  } catch (const blueprint::RequirementError&) {
+    return {};
+  }
+}
+
+// The package that a misspelt one, of which there is no distribution, stands for.
+std::string nearest_in_find_links(const std::string& reason, const PipOptions& options) {
+  if (!reason.starts_with(no_distribution)) return {};
+  std::set<std::string> names;
+  for (const fs::path& directory : options.find_links)
+    for (const fs::path& archive : archives_in(directory, options))
+      names.insert(package_of(archive.filename()));
+  try {
+    const std::string wanted =
+        blueprint::parse_requirement(reason.substr(no_distribution.size())).name;
+    if (names.contains(wanted)) return {};  // but no version of it that fits
+    return nearest(wanted, std::vector(names.begin(), names.end())).value_or("");
+  } catch (const blueprint::RequirementError&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> pip_arguments(const PipOptions& options,
@@ -66,6 +95,9 @@ std::vector<std::string> pip_arguments(const PipOptions& options,
   std::vector<std::string> arguments = {
       "-I", "-u", "-m", "pip", "install", "--target", target, "--no-input",
       "--disable-pip-version-check", "--progress-bar", "off",
+      // Of each request, for each package: the default of 5 takes 8 s to see that there is no
+      // network.
+      "--retries", "2",
       // A cache would have to be shared to be of use, grows without end, and gives back the wheel
       // it once built from a source archive in find_links even when that was replaced.
       "--no-cache-dir",
@@ -145,6 +177,8 @@ std::string problem_of(const PipOptions& options, const std::vector<std::string>
 }
 
 std::string hint_to(const std::string& reason, const PipOptions& options) {
+  const std::string meant = nearest_in_find_links(reason, options);
+  if (!meant.empty()) return " (find_links has " + meant + ")";
   if (options.allow_source_builds) return {};
   if (reason.find("Resource temporarily unavailable") != std::string::npos)
     return std::string(" (a package wants to run a program while it is installed; ") +

@@ -68,8 +68,8 @@ std::string problem_of(const PipOptions& options, const std::vector<std::string>
 // with a complaint that sounds like a misspelt name.
 std::string unreachable_index(std::string_view log);
 
-// What pip's `reason` leaves out: that there may be a source archive. Empty if it is something
-// else.
+// What pip's `reason` leaves out: the name that was probably meant, or that there may be a source
+// archive. Empty if it is something else.
 std::string hint_to(const std::string& reason, const PipOptions& options);
 
 // Those of them that a build elsewhere needs, too: HTTP_PROXY and the like, as set here.

@@ -46,6 +46,24 @@ TEST_CASE("only wheels are installed unless source builds are allowed") {
   CHECK_FALSE(has(pip_arguments({.allow_source_builds = true}, "/target", "/r"), "--only-binary"));
 }
 
+TEST_CASE("a package that find_links does not have is told the name that was meant") {
+  const hearth::test::TemporaryDirectory wheels;
+  for (const char* name : {"Tiny_Pkg-1.0-py3-none-any.whl", "lru-dict-1.3.tar.gz", "-.whl"})
+    wheels.write(name, "x");
+  PipOptions options{.find_links = {wheels.path()}};
+  const auto hint = [&](const std::string& package) {
+    return hint_to("No matching distribution found for " + package, options);
+  };
+  CHECK(hint("tinypkg==1.0") == " (find_links has tiny-pkg)");
+  // There is one, but no version that fits; or nothing like it; or no archive that may be built.
+  for (const char* other : {"tiny-pkg>2", "pandas", "lru-dicts"})
+    CHECK(hint(other).starts_with(" (only wheels are installed; "));
+  options.allow_source_builds = true;
+  CHECK(hint("lru-dicts") == " (find_links has lru-dict)");
+  CHECK(hint("pandas").empty());
+  CHECK(hint_to("something else", options).empty());
+}
+
 TEST_CASE("the files that pip reads are those of its options, by their paths") {
   const hearth::test::TemporaryDirectory wheels;
   for (const char* name : {"a-1-py3-none-any.whl", "index.html", "s-1.tar.gz"})
