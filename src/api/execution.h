@@ -1,6 +1,7 @@
 // api/execution.h: what a front end knows of one execution beside what its sandbox said.
 #pragma once
 
+#include "api/request_files.h"
 #include "pool/pool_stats.h"
 
 #include <optional>
@@ -24,6 +25,7 @@ struct Execution {
   pool::CheckoutKind checkout = pool::CheckoutKind::warm;
   double queued_seconds = 0;   // before its turn began
   double timeout_seconds = 0;  // of the turn
+  FoundFiles files{};          // that its result names
   bool is_step = false;        // its variables and files stay for the next
   bool is_kept = false;        // what is left out of `text` can be asked for by its id
 };

@@ -1,5 +1,9 @@
 #include "api/plain_text.h"
 
+#include "base/json_escape.h"
+
+#include <fmt/format.h>
+
 #include <cstddef>
 
 namespace hearth::api {
@@ -65,6 +69,27 @@ std::string plain_text(std::string_view output) {
     }
   }
   return text;
+}
+
+std::string shown_name(std::string_view name) {
+  std::string shown;
+  while (!name.empty()) {
+    const auto first = static_cast<unsigned char>(name.front());
+    const std::size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    const std::string_view character = name.substr(0, size);
+    if (!is_utf8(character)) {
+      shown += "\uFFFD";
+      name.remove_prefix(1);
+      continue;
+    }
+    const bool is_second_control_set = first == 0xc2 && is_between(character[1], '\x80', '\x9f');
+    if (first < 0x20 || first == 0x7f || is_second_control_set)
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(character.back()));
+    else
+      shown += character;
+    name.remove_prefix(size);
+  }
+  return shown;
 }
 
 }  // namespace hearth::api

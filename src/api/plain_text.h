@@ -9,4 +9,8 @@ namespace hearth::api {
 
 std::string plain_text(std::string_view output);
 
+// The name of a file that a script chose, on one line: control characters as \x1b, bytes that are
+// not UTF-8 as U+FFFD.
+std::string shown_name(std::string_view name);
+
 }  // namespace hearth::api

@@ -23,3 +23,11 @@ TEST_CASE("of a line that is rewritten only its last state is text") {
   CHECK(plain_text("10%\r\x1b[K50%\r\r\nnext\r\n") == "50%\nnext\n");
   CHECK(plain_text("a\n\rb") == "a\nb");
 }
+
+TEST_CASE("a script's name of a file is one line and moves no cursor") {
+  CHECK(hearth::api::shown_name("out/Grüße 1.png") == "out/Grüße 1.png");
+  CHECK(hearth::api::shown_name("a\nb\x1b[2Jc\x7f") == "a\\x0ab\\x1b[2Jc\\x7f");
+  CHECK(hearth::api::shown_name("a\xc2\x9b"
+                                "2J") == "a\\x9b2J");
+  CHECK(hearth::api::shown_name("\xff\xe2\x82") == "\uFFFD\uFFFD\uFFFD");
+}

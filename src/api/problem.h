@@ -17,6 +17,7 @@ enum class ProblemCode {
   internal,
   not_implemented,
   capacity,
+  no_space,  // in the sandbox
   backend_unavailable,
 };
 constexpr auto names_of(ProblemCode /*type*/) {
@@ -26,6 +27,7 @@ constexpr auto names_of(ProblemCode /*type*/) {
                                   {ProblemCode::internal, "internal"},
                                   {ProblemCode::not_implemented, "not_implemented"},
                                   {ProblemCode::capacity, "capacity"},
+                                  {ProblemCode::no_space, "no_space"},
                                   {ProblemCode::backend_unavailable, "backend_unavailable"}});
 }
 

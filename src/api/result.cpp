@@ -1,6 +1,8 @@
 #include "api/result.h"
 
+#include "api/media_type.h"
 #include "api/object_writer.h"
+#include "base/base64.h"
 #include "base/id.h"
 #include "base/json_escape.h"
 
@@ -134,12 +136,41 @@ std::string figures(const ExecutionResult& result) {
                     [](std::string& out, const auto* display) { out += display->data.text; });
 }
 
+void append_file(std::string& out, const FoundFile& file) {
+  ObjectWriter entry(out);
+  entry.integer("size_bytes", file.size_bytes);
+  entry.text("media_type", media_type_of(file.path));
+  const auto in_base64 = [](std::string_view bytes) {
+    std::string text;
+    append_base64(text, bytes);
+    return text;
+  };
+  if (!is_utf8(file.path)) entry.text("path_base64", in_base64(file.path));
+  if (file.content) entry.text("base64", in_base64(*file.content));
+  entry.close();
+}
+
+void append_files(ObjectWriter& object, const FoundFiles& found) {
+  if (found.files.empty()) return;
+  std::string json;
+  ObjectWriter files(json);
+  for (const FoundFile& file : found.files) {
+    std::string entry;
+    append_file(entry, file);
+    files.json(file.path, entry);
+  }
+  files.close();
+  object.json("files", json);
+  if (found.omitted > 0) object.integer("files_omitted", found.omitted);
+}
+
 void append_if_any(ObjectWriter& object, const ExecutionResult& result, const Execution& execution,
                    const ResultOptions& options) {
   if (result.result) object.json("final_result", result.result->text);
   if (const std::string displays = figures(result); options.with_streams && !displays.empty())
     object.json("displays", displays);
   append_intermediates_and_logs(object, result);
+  append_files(object, execution.files);
   if (result.signal) object.integer("signal", *result.signal);
   if (execution.is_step && (result.state_lost || !result.sandbox_usable))
     object.boolean("state_lost", true);

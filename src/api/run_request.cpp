@@ -30,7 +30,6 @@ constexpr std::array unusable_fields{
     UnusableField{"blueprint", fixed},       UnusableField{"limits", fixed},
     UnusableField{"stdin", not_yet},         UnusableField{"stdin_open", not_yet},
     UnusableField{"tty", not_yet},           UnusableField{"background", not_yet},
-    UnusableField{"files", not_yet},         UnusableField{"return_files", not_yet},
     UnusableField{"network", not_yet},       UnusableField{"tools", not_yet},
     UnusableField{"on_disconnect", not_yet}, UnusableField{"when_busy", not_yet}};
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/problem.h"
+#include "api/request_files.h"
 #include "execution/turn_request.h"
 #include "pool/binding.h"
 #include "wire/json_object.h"
@@ -20,9 +21,11 @@ struct RunRequest {
   std::string code{};
   std::vector<std::string> command{};
   std::string shell{};
-  std::string language{};           // of the code; empty: python
-  std::vector<std::string> args{};  // of code in another language, or of the shell line
-  std::string directory{};          // where a command starts; empty: /workspace
+  std::string language{};                   // of the code; empty: python
+  std::vector<std::string> args{};          // of code in another language, or of the shell line
+  std::string directory{};                  // where a command starts; empty: /workspace
+  NewFiles files{};                         // written before the start
+  std::vector<std::string> return_files{};  // patterns of those whose contents the result has
   std::optional<double> timeout_seconds{};
   std::map<std::string, std::string> env{};
   std::optional<blueprint::OutputMode> output{};

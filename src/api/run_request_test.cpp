@@ -69,6 +69,33 @@ TEST_CASE("a request runs code in a language, a program or a line for a shell") 
   CHECK(turn(R"({"shell":"ls | wc"})").shell == "ls | wc");
 }
 
+TEST_CASE("a request brings files, and names those that it wants back") {
+  const api::RunRequest request = api::parse_run_request(
+      R"({"code":"1","files":{"a.csv":{"text":"a,b\n"},"bin/x":{"base64":"AP8=","mode":"0755"}},)"
+      R"("return_files":["out/*.png","r.json"]})");
+  CHECK(request.files ==
+        api::NewFiles{{"a.csv", {"a,b\n", {}}}, {"bin/x", {std::string("\0\xff", 2), 0755}}});
+  CHECK(request.return_files == std::vector<std::string>{"out/*.png", "r.json"});
+}
+
+TEST_CASE("files that make no sense are refused by their names") {
+  for (const char* file : {R"("a")", "{}", R"({"text":"a","base64":"AA=="})", R"({"base64":"A"})",
+                           R"({"text":1})", R"({"text":"a","mode":"0999"})",
+                           R"({"text":"a","mode":"4755"})", R"({"text":"a","owner":"root"})"}) {
+    CAPTURE(file);
+    const auto problem =
+        problem_with(R"({"code":"1","files":{"a.csv":)" + std::string(file) + "}}");
+    REQUIRE(problem.errors.size() == 1);
+    CHECK(problem.errors[0].field == "files.\"a.csv\"");
+  }
+  for (const char* path : {"../a", "", "a//b", "a/."}) {
+    CAPTURE(path);
+    complaint_about(R"({"code":"1","files":{")" + std::string(path) + R"(":{"text":""}}})");
+    complaint_about(R"({"code":"1","return_files":[")" + std::string(path) + R"("]})");
+  }
+  complaint_about(R"({"code":"1","return_files":["/etc/passwd"]})");
+}
+
 TEST_CASE("what only some programs can have is refused for the others") {
   for (const char* json : {R"({"code":"1","args":["a"]})", R"({"code":"1","cwd":"/tmp"})",
                            R"({"shell":"ls","output":"truncate"})"}) {

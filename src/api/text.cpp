@@ -90,6 +90,19 @@ std::string ending_note(const ExecutionResult& result, const Execution& executio
   }
 }
 
+std::string files_note(const FoundFiles& found) {
+  constexpr std::size_t most_names = 10;
+  if (found.files.empty()) return {};
+  std::vector<std::string> names;
+  for (const FoundFile& file : found.files) {
+    if (names.size() == most_names) break;
+    names.push_back(shown_name(file.path) + ' ' + size_in_words(file.size_bytes));
+  }
+  const std::uint64_t more = found.files.size() - names.size() + found.omitted;
+  return fmt::format("[files: {}{}]\n", joined(names, ", "),
+                     more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
 std::string notes(const ExecutionResult& result, const Execution& execution) {
   std::string lines;
   const bool is_exception = result.error && !result.error->traceback.empty();
@@ -102,6 +115,7 @@ std::string notes(const ExecutionResult& result, const Execution& execution) {
   } else if (execution.is_step && result.state_lost) {
     lines += "[the variables of earlier steps are lost]\n";
   }
+  lines += files_note(execution.files);
   return lines;
 }
 

@@ -66,6 +66,8 @@ Task<int> ScriptRunner::run_step(Run run) {
 
 Task<int> ScriptRunner::run_in(pool::Lease& lease, Run run) {
   if (has_given_up_) throw boost::system::system_error(asio::error::operation_aborted);
+  const std::vector<std::string> wanted_files = run.request.return_files;
+  co_await api::write_files(lease.files(), run.request.files);
   execution::TurnRequest request = turn_request_for(std::move(run.request), lease);
   const std::filesystem::path file = std::filesystem::path(run.file).filename();
   if (file.extension() == ".py" && file.native().size() <= longest_name) request.name = file;
@@ -85,10 +87,25 @@ Task<int> ScriptRunner::run_in(pool::Lease& lease, Run run) {
   output_.started(execution);
   const execution::ExecutionResult result = co_await turn.finished();
   has_left_ = result.called_exit;
+  execution.files = co_await files_of_result(lease, wanted_files);
   output_.ended(result, execution);
   // The steps that follow begin anew.
   if (!result.sandbox_usable && shared_ && &*shared_ == &lease) shared_.reset();
   co_return exit_code_of(result);
+}
+
+Task<api::FoundFiles> ScriptRunner::files_of_result(pool::Lease& lease,
+                                                    std::vector<std::string> wanted) const {
+  if (lease.is_over()) co_return api::FoundFiles{};
+  try {
+    if (options_.interactive)
+      co_return co_await api::files_matching(lease.files(), std::move(wanted));
+    co_return co_await api::files_left(lease.files());
+  } catch (const Error& error) {
+    // The verdict counts, also of a script that has made its sandbox unusable.
+    log::debug("files of a sandbox could not be listed", {{"error", error.what()}});
+    co_return api::FoundFiles{};
+  }
 }
 
 execution::TurnRequest ScriptRunner::turn_request_for(api::RunRequest request,

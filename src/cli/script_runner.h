@@ -57,6 +57,8 @@ class ScriptRunner {
   Task<pool::Lease> checkout();
   // `lease` must outlive the task.
   Task<int> run_in(pool::Lease& lease, Run run);
+  // For the result: in a session those that the request wants, else all that are left.
+  Task<api::FoundFiles> files_of_result(pool::Lease& lease, std::vector<std::string> wanted) const;
   execution::TurnRequest turn_request_for(api::RunRequest request, const pool::Lease& lease) const;
 
   const RunPlan& plan_;

@@ -57,6 +57,25 @@ class OneShot(RunCase):
         self.assertEqual((done.returncode, result["verdict"]), (124, "timeout"))
         self.assertTrue(result["text"].endswith("\n[timeout after 0.3 s]"), result["text"])
 
+    def test_a_result_names_what_the_script_left(self):
+        script = (
+            "import os\nos.makedirs('out')\nopen('out/a.png', 'wb').write(b'1234')\n"
+            "open(b'\\xff.txt', 'w')\nos.symlink('/etc/passwd', 'link')\n1 / 0"
+        )
+        _, (result,) = self.answers("--json=result", script=script)
+        self.assertEqual(
+            result["files"],
+            {
+                "out/a.png": {"size_bytes": 4, "media_type": "image/png"},
+                "\ufffd.txt": {
+                    "size_bytes": 0,
+                    "media_type": "text/plain",
+                    "path_base64": "/y50eHQ=",
+                },
+            },
+        )
+        self.assertTrue(result["text"].endswith("\n[files: out/a.png 4 bytes, \ufffd.txt 0 bytes]"))
+
     def test_several_files_have_an_answer_each(self):
         files = [self.file("one.py", "1"), self.file("two.py", "2")]
         _, results = self.answers("--json=result", *files)
@@ -175,6 +194,54 @@ class Sessions(RunCase):
             result = session.ask(command=["no-such-program"])
             self.assertEqual((result["started"], result["exit_code"]), (False, 127))
             self.assertEqual(session.run("x")["text"], "1")
+
+    def test_files_come_with_a_request_and_go_with_its_result(self):
+        with Session() as session:
+            result = session.run(
+                "import os\nos.makedirs('out/deep')\nimport shutil\n"
+                "shutil.copy('in/a.bin', 'out/b.bin')\nopen('out/deep/c.bin', 'w')\n"
+                "print(oct(os.stat('in/a.bin').st_mode & 0o777), open('t').read())",
+                files={
+                    "in/a.bin": {"base64": "AP+A", "mode": "0700"},
+                    "t": {"text": "text"},
+                },
+                return_files=["out/*.bin", "t", "b.bin"],
+            )
+            self.assertEqual(result["text"], "0o700 text\n[files: out/b.bin 3 bytes, t 4 bytes]")
+            self.assertEqual(
+                result["files"],
+                {
+                    "out/b.bin": {
+                        "size_bytes": 3,
+                        "media_type": "application/octet-stream",
+                        "base64": "AP+A",
+                    },
+                    "t": {
+                        "size_bytes": 4,
+                        "media_type": "application/octet-stream",
+                        "base64": "dGV4dA==",
+                    },
+                },
+            )
+            self.assertNotIn("files", session.run("1"))
+            big = session.run(
+                "open('big', 'wb').write(b'x' * 5_000_000)\nopen('small', 'w').write('y')\n"
+                "for n in range(150): open('n%03d' % n, 'w')",
+                return_files=["big", "small", "n*"],
+            )
+            self.assertEqual(len(big["files"]), 100)
+            self.assertEqual(big["files_omitted"], 52)
+            self.assertNotIn("base64", big["files"]["big"])
+            self.assertEqual(big["files"]["small"]["base64"], "eQ==")
+
+    def test_a_file_that_cannot_be_written_refuses_the_request(self):
+        with Session() as session:
+            session.run("open('f', 'w')")
+            session.send({"code": "1", "files": {"f/under": {"text": "a"}}})
+            problem = session.event()
+            self.assertEqual((problem["type"], problem["code"]), ("error", "invalid_request"))
+            self.assertEqual(problem["errors"][0]["field"], 'files."f/under"')
+            self.assertEqual(session.run("1")["text"], "1")
 
     def test_a_line_that_is_no_request_is_answered_and_the_session_goes_on(self):
         with Session() as session:
