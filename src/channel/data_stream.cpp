@@ -14,6 +14,7 @@ constexpr std::uint64_t grant_bytes = wire::first_window_bytes / 2;
 constexpr std::uint64_t most_credit = std::uint64_t{1} << 62;
 
 bool is_last(const wire::EventBody& body) {
+  if (std::holds_alternative<wire::End>(body)) return true;
   const auto* answer = std::get_if<wire::FileAnswer>(&body);
   return answer != nullptr && (std::holds_alternative<wire::FileDone>(answer->body) ||
                                std::holds_alternative<wire::FileFailed>(answer->body));
@@ -75,6 +76,11 @@ Task<bool> DataStream::write(std::string_view bytes) {
 
 // Its frames have gone out before.
 Task<> DataStream::end() { return channel_.ask(wire::End{id_}); }
+
+void DataStream::hang_up() {
+  parts_.emplace_back(wire::EventBody(wire::End{id_}));
+  channel_.wake_satisfied();
+}
 
 void DataStream::hear_data(std::string_view bytes) {
   if (bytes.size() > window_)

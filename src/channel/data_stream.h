@@ -33,6 +33,9 @@ class DataStream {
   // Sends the request that opens it, which must carry its id. Throws IncompleteRead.
   Task<> open(wire::Request request);
 
+  // The same for a stream that a request of the caller's opens, which names others, too.
+  void assume_open() { is_open_ = true; }
+
   // What comes next, in the order in which the sandbox sent it: bytes, or an event. Throws
   // IncompleteRead or ProtocolError.
   using Part = std::variant<std::string, wire::EventBody>;
@@ -43,6 +46,8 @@ class DataStream {
   Task<bool> write(std::string_view bytes);
   // All has been sent.
   Task<> end();
+  // Nothing more comes, and nothing is wanted: wakes the tasks that wait for it.
+  void hang_up();
 
  private:
   friend class SandboxChannel;

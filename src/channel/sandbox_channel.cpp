@@ -28,6 +28,7 @@ bool is_answer(const wire::Event& event) {
 std::optional<wire::StreamId> stream_of(const wire::EventBody& body) {
   if (const auto* answer = std::get_if<wire::FileAnswer>(&body)) return answer->stream;
   if (const auto* window = std::get_if<wire::Window>(&body)) return window->stream;
+  if (const auto* end = std::get_if<wire::End>(&body)) return end->stream;
   return std::nullopt;
 }
 

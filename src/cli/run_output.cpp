@@ -103,6 +103,7 @@ class HumanOutput : public RunOutput {
   void show(const wire::FileAnswer& /*body*/) {}
   void show(const wire::Window& /*body*/) {}
   void show(const wire::Started& /*body*/) {}
+  void show(const wire::End& /*body*/) {}
 
   std::ostream& out_;
   std::ostream& errors_;

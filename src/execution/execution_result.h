@@ -24,9 +24,10 @@ struct ExecutionResult {
   bool started = false;  // false: no instruction of the script can have run, so a retry is safe
   std::optional<std::int64_t> exit_code = {};  // the script's own, where it has one
   std::optional<std::int64_t> signal = {};
-  bool called_exit = false;     // by sys.exit()
-  bool state_lost = false;      // interactive: the variables are gone
-  bool sandbox_usable = false;  // false: its state is unknown, and it must be destroyed
+  std::optional<std::uint64_t> pid = {};  // of a command, in its sandbox
+  bool called_exit = false;               // by sys.exit()
+  bool state_lost = false;                // interactive: the variables are gone
+  bool sandbox_usable = false;            // false: its state is unknown, and it must be destroyed
   wire::Usage usage = {};
   std::optional<wire::Truncated> truncated = {};  // what was left out of its output
   std::string stdout_text = {};

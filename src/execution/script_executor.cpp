@@ -20,6 +20,8 @@ namespace {
 // Init stops at the limit and then reports it; this is room for its report.
 constexpr std::uint64_t output_slack_bytes = 64 << 10;
 
+constexpr auto no_limit = std::chrono::nanoseconds::max();
+
 // What is already in the stream arrives within this time.
 constexpr std::chrono::milliseconds overdue_patience{20};
 
@@ -48,7 +50,8 @@ struct Collector {
   void operator()(wire::Pong& /*event*/) const {}
   void operator()(wire::FileAnswer& /*event*/) const {}
   void operator()(wire::Window& /*event*/) const {}
-  void operator()(wire::Started& /*event*/) const {}
+  void operator()(wire::Started& event) const { result.pid = event.pid; }
+  void operator()(wire::End& /*event*/) const {}
 
   void note_order(bool is_stderr, std::size_t bytes) const {
     std::vector<OutputRun>& order = result.output_order;
@@ -66,6 +69,13 @@ struct Asked {
   wire::Request request;
 };
 
+// Although the task was cancelled.
+Task<> completed(Task<> work) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await shielded(std::move(work));
+  co_await asio::this_coro::throw_if_cancelled(true);
+}
+
 std::uint64_t memory_mb_of(const wire::RunRequest& request) { return request.limits.memory_mb; }
 std::uint64_t memory_mb_of(const wire::ExecRequest& /*request*/) { return 0; }
 
@@ -80,13 +90,16 @@ Asked asked(auto request) {
 // The state of one run(). It lives in the frame of that coroutine.
 class ScriptExecutor::Exchange {
  public:
-  Exchange(ScriptExecutor& executor, Asked asked, OnEvent on_event)
+  Exchange(ScriptExecutor& executor, const asio::any_io_executor& loop, Asked asked,
+           OnEvent on_event, CommandIo io)
       : executor_(executor),
         asked_(std::move(asked)),
         on_event_(std::move(on_event)),
         events_(channel(), [this](const wire::Event& event) { return wants(event); }),
         unwanted_before_(channel().unwanted_events()) {
     executor_.running_ = this;
+    if (auto* command = std::get_if<wire::ExecRequest>(&asked_.request))
+      streams_.emplace(loop, channel(), std::move(io), *command);
   }
   ~Exchange() { executor_.running_ = nullptr; }
   Exchange(const Exchange&) = delete;
@@ -97,6 +110,7 @@ class ScriptExecutor::Exchange {
 
   Task<> run() {
     co_await send_request();
+    if (streams_) streams_->begin();
     co_await hear();
   }
 
@@ -109,6 +123,15 @@ class ScriptExecutor::Exchange {
   }
   std::uint64_t heard() const { return heard_; }
 
+  // Null if it is no command.
+  CommandStreams* streams() { return streams_ ? &*streams_ : nullptr; }
+
+  // Nothing waits for its end any more.
+  void abort() {
+    if (!streams_) return kill();
+    channel().post(wire::CancelRequest{asked_.execution_id});
+    is_left_behind_ = true;
+  }
   void deadline_passed() { facts_.host_deadline_passed = true; }
   void kill() {
     was_killed_ = true;
@@ -135,7 +158,7 @@ class ScriptExecutor::Exchange {
       result_.usage = facts_.done->usage;
       result_.truncated = facts_.done->truncated;
     }
-    if (!result_.sandbox_usable) executor_.sandbox_.kill();
+    if (!result_.sandbox_usable && !is_left_behind_) executor_.sandbox_.kill();
     return std::move(result_);
   }
 
@@ -214,6 +237,7 @@ class ScriptExecutor::Exchange {
   OnEvent on_event_;
   SandboxChannel::Listener events_;
   std::uint64_t unwanted_before_;
+  std::optional<CommandStreams> streams_;
   ExecutionResult result_;
   TurnFacts facts_;
   std::optional<wire::Event> held_back_;  // a kill, until its reason is known
@@ -221,27 +245,33 @@ class ScriptExecutor::Exchange {
   std::uint64_t counted_bytes_ = 0;
   bool over_ = false;
   bool was_killed_ = false;
+  bool is_left_behind_ = false;
 };
 
 ScriptExecutor::ScriptExecutor(backend::Sandbox& sandbox, ExecutorOptions options)
     : sandbox_(sandbox), options_(options) {}
 
-Task<ExecutionResult> ScriptExecutor::run(WireRequest request, OnEvent on_event) {
+Task<ExecutionResult> ScriptExecutor::run(WireRequest request, OnEvent on_event, CommandIo io) {
   Asked wanted = std::visit([](auto& one) { return asked(std::move(one)); }, request);
   // Init refuses more than a year; until it has said so, the clock must not overflow.
   const std::chrono::duration<double> script_limit(std::min(wanted.timeout_seconds, 3.2e7));
   const auto limit =
-      std::chrono::ceil<std::chrono::nanoseconds>(script_limit) + options_.host_grace;
-  Exchange exchange(*this, std::move(wanted), std::move(on_event));
+      wanted.timeout_seconds == 0
+          ? no_limit
+          : std::chrono::ceil<std::chrono::nanoseconds>(script_limit) + options_.host_grace;
+  const asio::any_io_executor loop = co_await asio::this_coro::executor;
+  Exchange exchange(*this, loop, std::move(wanted), std::move(on_event), std::move(io));
   std::exception_ptr abort;
   try {
     co_await converse(exchange, limit);
+    if (exchange.streams() != nullptr) co_await exchange.streams()->drained();
   } catch (...) {
     abort = std::current_exception();
   }
-  if (abort) exchange.kill();
+  if (abort) exchange.abort();
   ExecutionResult result = exchange.conclude();
-  if (writing_.is_locked()) co_await cancel_sent();
+  if (exchange.streams() != nullptr) co_await completed(exchange.streams()->close());
+  if (writing_.is_locked()) co_await completed(cancel_sent());
   if (abort) std::rethrow_exception(abort);
   co_return result;
 }
@@ -249,7 +279,11 @@ Task<ExecutionResult> ScriptExecutor::run(WireRequest request, OnEvent on_event)
 Task<> ScriptExecutor::converse(Exchange& exchange, std::chrono::nanoseconds limit) {
   bool is_overdue = false;
   try {
-    co_await within(limit, exchange.run());
+    if (limit == no_limit) {
+      co_await exchange.run();
+    } else {
+      co_await within(limit, exchange.run());
+    }
   } catch (const DeadlineExceeded&) {
     is_overdue = true;
   } catch (const wire::ProtocolError& error) {
@@ -261,10 +295,16 @@ Task<> ScriptExecutor::converse(Exchange& exchange, std::chrono::nanoseconds lim
 }
 
 // A cancel() may still be writing to the sandbox, which the caller is free to destroy after run().
-Task<> ScriptExecutor::cancel_sent() {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  co_await shielded(writing_.lock());
-  co_await asio::this_coro::throw_if_cancelled(true);
+Task<> ScriptExecutor::cancel_sent() { const Mutex::Lock lock = co_await writing_.lock(); }
+
+Task<bool> ScriptExecutor::write_input(std::string_view bytes) {
+  CommandStreams* const streams = running_ == nullptr ? nullptr : running_->streams();
+  co_return streams != nullptr&& co_await streams->write(bytes);
+}
+
+Task<> ScriptExecutor::end_input() {
+  CommandStreams* const streams = running_ == nullptr ? nullptr : running_->streams();
+  if (streams != nullptr) co_await streams->end_input();
 }
 
 // The clock may have run out while the caller was busy with earlier events. So everything that the

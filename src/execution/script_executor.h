@@ -6,12 +6,14 @@
 #include "async/mutex.h"
 #include "async/task.h"
 #include "backend/sandbox.h"
+#include "execution/command_streams.h"
 #include "execution/execution_result.h"
 #include "execution/turn_request.h"
 #include "wire/messages.h"
 
 #include <chrono>
 #include <functional>
+#include <string_view>
 
 namespace hearth::execution {
 
@@ -29,12 +31,17 @@ class ScriptExecutor {
   explicit ScriptExecutor(backend::Sandbox& sandbox, ExecutorOptions options = {});
 
   // One at a time. Whatever ends it without the sandbox's own `script_done` kills the sandbox; so
-  // does a cancellation of this task.
-  Task<ExecutionResult> run(WireRequest request, OnEvent on_event = {});
+  // does a cancellation of this task, unless the request is a command's: then the command is
+  // cancelled, and the sandbox goes on. `io` is for commands alone.
+  Task<ExecutionResult> run(WireRequest request, OnEvent on_event = {}, CommandIo io = {});
 
   // Asks the running turn to end, and returns when the sandbox has been told. The turn's verdict
   // says what became of it. No effect when no turn runs.
   Task<> cancel();
+
+  // To the standard input of the running command, if it was left open: see CommandStreams.
+  Task<bool> write_input(std::string_view bytes);
+  Task<> end_input();
 
  private:
   class Exchange;

@@ -3,6 +3,8 @@
 #include "base/log.h"
 
 #include <cassert>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace hearth::execution {
@@ -12,22 +14,33 @@ struct Turn::State {
   enum class Phase { waiting, running, over };
   class Running;
 
-  State(pool::Lease& leased, WireRequest built, OnEvent listener)
+  State(pool::Lease& leased, WireRequest built, OnEvent listener, CommandIo streams)
       : lease(leased),
         executor(leased.sandbox()),
         execution_id(std::visit([](const auto& one) { return one.execution_id; }, built)),
         request(std::move(built)),
-        on_event(std::move(listener)) {}
+        on_event(std::move(listener)),
+        io(std::move(streams)),
+        is_command(std::holds_alternative<wire::ExecRequest>(request)) {}
 
   static Task<ExecutionResult> run(std::shared_ptr<State> turn);
   static Task<> cancel(std::shared_ptr<State> turn);
+  static Task<bool> write_input(std::shared_ptr<State> turn, std::string_view bytes);
+  static Task<> end_input(std::shared_ptr<State> turn);
   void kill();
+  void drop();
+  // To a command that runs.
+  void post(const wire::Request& message) {
+    if (is_command && phase == Phase::running) lease.sandbox().channel().post(message);
+  }
 
   pool::Lease& lease;
   ScriptExecutor executor;
   std::string execution_id;
   WireRequest request;
   OnEvent on_event;
+  CommandIo io;
+  bool is_command;
   Phase phase = Phase::waiting;
   bool was_cancelled = false;  // before it started
   bool was_killed = false;
@@ -48,18 +61,21 @@ void condemn_and_kill(pool::Lease& lease) noexcept try {
 // Whatever ends a turn without a known state leaves a script running.
 class Turn::State::Running {
  public:
-  explicit Running(State& turn) : turn_(turn) { turn_.phase = Phase::running; }
+  // A command that is left behind ends as every command does, without the sandbox.
+  explicit Running(State& turn) : turn_(turn), leaves_sandbox_usable_(turn.is_command) {
+    turn_.phase = Phase::running;
+  }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running() {
     turn_.phase = Phase::over;
     if (!leaves_sandbox_usable_) condemn_and_kill(turn_.lease);
   }
-  void leaves_sandbox_usable() { leaves_sandbox_usable_ = true; }
+  void leaves_sandbox_usable(bool is_usable) { leaves_sandbox_usable_ = is_usable; }
 
  private:
   State& turn_;
-  bool leaves_sandbox_usable_ = false;
+  bool leaves_sandbox_usable_;
 };
 
 Task<ExecutionResult> Turn::State::run(std::shared_ptr<State> turn) {
@@ -69,8 +85,8 @@ Task<ExecutionResult> Turn::State::run(std::shared_ptr<State> turn) {
     co_return ExecutionResult{.verdict = Verdict::cancelled, .sandbox_usable = true};
   }
   Running running(*turn);
-  ExecutionResult result =
-      co_await turn->executor.run(std::move(turn->request), std::move(turn->on_event));
+  ExecutionResult result = co_await turn->executor.run(
+      std::move(turn->request), std::move(turn->on_event), std::move(turn->io));
   if (turn->was_killed) {
     result.sandbox_usable = false;
     if (result.verdict == Verdict::lost) result.verdict = Verdict::cancelled;
@@ -78,7 +94,7 @@ Task<ExecutionResult> Turn::State::run(std::shared_ptr<State> turn) {
   if (std::holds_alternative<wire::RunRequest>(turn->request))
     result.python = turn->lease.sandbox().python();
   result.degraded = turn->lease.sandbox().degraded();
-  if (result.sandbox_usable) running.leaves_sandbox_usable();
+  running.leaves_sandbox_usable(result.sandbox_usable);
   co_return result;
 }
 
@@ -94,12 +110,30 @@ void Turn::State::kill() {
   condemn_and_kill(lease);
 }
 
-Turn::Turn(pool::Lease& lease, TurnRequest request, OnEvent on_event)
-    : state_(std::make_shared<State>(lease, wire_request(lease.binding(), std::move(request)),
-                                     std::move(on_event))) {}
+void Turn::State::drop() {
+  if (!is_command) return kill();
+  if (phase == Phase::waiting) was_cancelled = true;
+  post(wire::CancelRequest{execution_id});
+}
+
+Task<bool> Turn::State::write_input(std::shared_ptr<State> turn, std::string_view bytes) {
+  co_return co_await turn->executor.write_input(bytes);
+}
+
+Task<> Turn::State::end_input(std::shared_ptr<State> turn) { co_await turn->executor.end_input(); }
+
+Turn::Turn(pool::Lease& lease, TurnRequest request, OnEvent on_event, OnOutput on_output) {
+  CommandIo io{request.input, request.input_stays_open, std::move(on_output)};
+  const bool is_limited = !io.on_output || request.max_output_bytes.has_value();
+  WireRequest wire = wire_request(lease.binding(), std::move(request));
+  // Bytes that nothing keeps.
+  if (auto* command = std::get_if<wire::ExecRequest>(&wire); command != nullptr && !is_limited)
+    command->max_output_bytes = std::numeric_limits<std::int64_t>::max();
+  state_ = std::make_shared<State>(lease, std::move(wire), std::move(on_event), std::move(io));
+}
 
 Turn::~Turn() {
-  if (state_) state_->kill();
+  if (state_) state_->drop();
 }
 
 const std::string& Turn::execution_id() const { return state_->execution_id; }
@@ -110,8 +144,21 @@ Task<> Turn::cancel() { return State::cancel(state_); }
 
 void Turn::kill() { state_->kill(); }
 
-Task<ExecutionResult> run_turn(pool::Lease& lease, TurnRequest request, OnEvent on_event) {
-  Turn turn(lease, std::move(request), std::move(on_event));
+void Turn::signal(std::string name, bool all_processes) {
+  state_->post(wire::SignalRequest{state_->execution_id, std::move(name), all_processes});
+}
+
+void Turn::resize(wire::TerminalSize size) {
+  state_->post(wire::ResizeRequest{state_->execution_id, size});
+}
+
+Task<bool> Turn::write_input(std::string_view bytes) { return State::write_input(state_, bytes); }
+
+Task<> Turn::end_input() { return State::end_input(state_); }
+
+Task<ExecutionResult> run_turn(pool::Lease& lease, TurnRequest request, OnEvent on_event,
+                               OnOutput on_output) {
+  Turn turn(lease, std::move(request), std::move(on_event), std::move(on_output));
   co_return co_await turn.finished();
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <type_traits>
 #include <utility>
 
 namespace hearth::execution {
@@ -58,6 +59,11 @@ void check_python(Problems& problems, const TurnRequest& request) {
   if (!request.directory.empty())
     problems.push_back(
         {"directory", "is for commands and for scripts in other languages than Python"});
+  if (!request.input.empty() || request.input_stays_open)
+    problems.push_back({"input", "is for commands and for scripts in other languages than Python"});
+  if (request.terminal)
+    problems.push_back(
+        {"terminal", "is for commands and for scripts in other languages than Python"});
 }
 
 // What both kinds have.
@@ -71,7 +77,8 @@ void fill_in(Wire& wire, Problems& problems, const pool::Binding& binding, TurnR
       request.max_output_bytes.value_or(binding.limits.max_output_bytes));
   if (request.time_limit) {
     wire.timeout_seconds = std::chrono::duration<double>(*request.time_limit).count();
-    check_time(problems, wire.timeout_seconds, allowed.count());
+    const bool is_without = std::is_same_v<Wire, wire::ExecRequest> && wire.timeout_seconds == 0;
+    if (!is_without) check_time(problems, wire.timeout_seconds, allowed.count());
   }
   if (request.max_output_bytes) check_output(problems, *request.max_output_bytes, binding.limits);
   // Only names that are not there yet are added, so the narrower scope goes first.
@@ -92,6 +99,7 @@ wire::ExecRequest command_in(TurnRequest& request) {
     command.script = std::move(request.script);
   }
   command.directory = std::move(request.directory);
+  command.terminal = request.terminal;
   return command;
 }
 

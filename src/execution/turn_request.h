@@ -24,10 +24,14 @@ struct TurnRequest {
   std::string language{};           // of the script; empty: python
   std::vector<std::string> args{};  // of a script in another language or of a shell line
   std::string directory{};          // of a command; empty: /workspace
-  std::string execution_id{};       // empty: a new one
+  // Of a command: its standard input, which ends there unless it stays open for Turn::write_input.
+  std::string input{};
+  bool input_stays_open = false;
+  std::optional<wire::TerminalSize> terminal{};  // of a command: it has one, of that size
+  std::string execution_id{};                    // empty: a new one
   // Of Python. Absent: the blueprint's. Each lease may be used in both modes.
   std::optional<blueprint::ExecutionMode> mode{};
-  // No wider than the lease's; absent: the lease's.
+  // No wider than the lease's; absent: the lease's. 0, of a command only: none.
   std::optional<std::chrono::milliseconds> time_limit{};
   std::optional<std::int64_t> max_output_bytes{};
   std::optional<blueprint::OutputMode> output{};  // absent: the blueprint's

@@ -137,6 +137,16 @@ TEST_CASE("limits that can never work are refused") {
   CHECK(problems_of(binding(), {.script = "", .max_output_bytes = 3}).size() == 1);
 }
 
+TEST_CASE("a command may have a terminal, an input and no limit of time; Python has none of them") {
+  CHECK(command_of({.command = {"ls"}, .terminal = wire::TerminalSize{100, 30}}).terminal ==
+        wire::TerminalSize{100, 30});
+  CHECK(command_of({.command = {"ls"}, .time_limit = 0ms}).timeout_seconds == 0);
+  CHECK(
+      problems_of(binding(), {.command = {"ls"}, .input = "x", .input_stays_open = true}).empty());
+  CHECK(problems_of(binding(), {.script = "", .input = "x"}).size() == 1);
+  CHECK(problems_of(binding(), {.script = "", .terminal = wire::TerminalSize{}}).size() == 1);
+}
+
 TEST_CASE("an environment variable that the caller names beats a stored secret") {
   const pool::Secrets secrets{
       {"KEY", "OTHER", "THIRD", "MISSING"},

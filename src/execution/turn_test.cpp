@@ -181,6 +181,45 @@ TEST_CASE("a task that is cancelled while its turn runs kills the sandbox") {
   CHECK_FALSE(leased.is_reused());
 }
 
+TEST_CASE("a command that is left behind is cancelled, and its sandbox goes on") {
+  Leased leased;
+  std::optional<Turn> turn(std::in_place, *leased.lease,
+                           TurnRequest{.command = {"ls"}, .execution_id = "e"});
+  const auto outcome = leased.begin(turn->finished());
+  SUBCASE("its handle is dropped") { turn.reset(); }
+  SUBCASE("its task is cancelled") { outcome->cancel.emit(asio::cancellation_type::terminal); }
+  leased.settle();
+  CHECK(leased.requests.ends_with("{\"type\":\"cancel\",\"execution_id\":\"e\"}\n"));
+  CHECK_FALSE(leased.sandbox().was_killed);
+  CHECK(leased.is_reused());
+}
+
+TEST_CASE("a command is sent signals and sizes while it runs, and nothing else is") {
+  Leased leased;
+  Turn command(*leased.lease, {.command = {"ls"}, .execution_id = "e"});
+  command.signal("INT");
+  CHECK(leased.requests.empty());
+  const auto outcome = leased.begin(command.finished());
+  command.signal("TERM", true);
+  command.resize({100, 30});
+  leased.settle();
+  CHECK(leased.requests.ends_with(
+      R"({"type":"signal","execution_id":"e","signal":"TERM","whole_tree":true})"
+      "\n"
+      R"({"type":"resize","execution_id":"e","columns":100,"rows":30})"
+      "\n"));
+  leased.run(command.cancel());
+  leased.settle();
+  const std::string before = leased.requests;
+  Turn script(*leased.lease, request);
+  const auto other = leased.begin(script.finished());
+  script.signal("INT");
+  CHECK_FALSE(leased.run(script.write_input("x")));
+  CHECK(leased.requests.find("signal", before.size()) == std::string::npos);
+  leased.run(script.cancel());
+  leased.settle();
+}
+
 TEST_CASE("a request that wants more than the lease allows is refused before anything is sent") {
   Leased leased;
   CHECK_THROWS_AS(leased.run(run_turn(*leased.lease, {.script = "", .time_limit = 31s})),

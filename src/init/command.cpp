@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace hearth::init {
@@ -35,16 +36,19 @@ std::string in_words(double value) {
 }  // namespace
 
 Command::Command(const wire::ExecRequest& request, const CommandPlan& plan, int script,
-                 HostLink& host, const ProcessTable& processes, std::uint64_t memory_kills)
+                 CommandStreams streams, HostLink& host, const ProcessTable& processes,
+                 std::uint64_t memory_kills)
     : execution_id_(request.execution_id),
       program_(plan.argv.front()),
-      output_(host, request.execution_id, request.max_output_bytes),
+      events_(host, request.execution_id, request.max_output_bytes),
+      input_(std::move(streams.input)),
+      output_(streams.output ? std::move(streams.output) : std::make_shared<EventOutput>(events_)),
       processes_(processes),
       memory_kills_before_(memory_kills),
       max_output_bytes_(request.max_output_bytes),
       timeout_seconds_(request.timeout_seconds),
       started_at_(Clock::now()),
-      process_(plan, request.terminal, script) {
+      process_(plan, request, script) {
   if (timeout_seconds_ > 0)
     deadline_ = started_at_ + std::chrono::duration_cast<Clock::duration>(
                                   std::chrono::duration<double>(timeout_seconds_));
@@ -52,21 +56,22 @@ Command::Command(const wire::ExecRequest& request, const CommandPlan& plan, int 
 
 void Command::add_interests(std::vector<pollfd>& polled) const {
   watch(polled, process_.report_fd(), POLLIN);
-  if (output_.backlog() >= max_host_backlog_bytes) return;
-  watch(polled, process_.output_fd(), POLLIN);
-  watch(polled, process_.errors_fd(), POLLIN);
+  if (input_ && input_->is_waiting()) watch(polled, process_.input_fd(), POLLOUT);
+  if (output_->room(Stream::out) > 0) watch(polled, process_.output_fd(), POLLIN);
+  if (output_->room(Stream::err) > 0) watch(polled, process_.errors_fd(), POLLIN);
 }
 
 Clock::time_point Command::wake_at() const {
-  if (runner() == 0) return Clock::time_point::max();
+  if (runner() == 0) return reason_ ? deliver_until_ : deadline_;
   if (next_kill_at_ != Clock::time_point{}) return next_kill_at_;
   if (has_exited()) return Clock::time_point::max();
   return warned_ ? kill_at_ : std::min(deadline_, kill_at_);
 }
 
 void Command::cancel(Clock::time_point now) {
-  if (reason_ || has_exited()) return;
+  if (reason_) return;
   reason_ = wire::Ending::cancelled;
+  if (has_exited()) return;  // its output waits for the host
   kill_at_ = now + cancel_grace;
   signal(SIGINT, false);
 }
@@ -93,18 +98,27 @@ void Command::runner_exited(int wait_status, const rusage& usage) {
   take_reports(Clock::now());
   usage_ = usage;
   process_.forget_runner();
+  // By itself it exits when nothing is left below it. A process of the sandbox can have killed it,
+  // or the kernel, for want of memory.
+  lost_its_tree_ = wait_status != 0;
   if (has_exited()) return;
-  // Only a process of the sandbox or the kernel, for want of memory, can have killed it.
   wait_status_ = wait_status;
   ended_at_ = Clock::now();
-  lost_its_tree_ = true;
+}
+
+// A process of the sandbox may have stopped it. It could say nothing more then.
+void Command::resume_runner() const {
+  siginfo_t stopped{};
+  const auto id = static_cast<id_t>(runner());
+  if (::waitid(P_PID, id, &stopped, WSTOPPED | WNOHANG) == 0 && stopped.si_pid != 0)
+    ::kill(runner(), SIGCONT);
 }
 
 void Command::take_reports(Clock::time_point now) {
   while (const std::optional<RunnerReport> report = process_.next_report()) {
     if (report->kind == RunnerReport::Kind::started) {
       pid_ = report->value;
-      output_.say(wire::Started{static_cast<std::uint64_t>(pid_)});
+      events_.say(wire::Started{static_cast<std::uint64_t>(pid_)});
     } else if (report->kind == RunnerReport::Kind::no_directory ||
                report->kind == RunnerReport::Kind::no_program) {
       failure_ = *report;
@@ -118,19 +132,31 @@ void Command::take_reports(Clock::time_point now) {
 }
 
 bool Command::advance(Clock::time_point now, std::uint64_t memory_kills) {
+  if (runner() > 0) resume_runner();
   take_reports(now);
+  feed();
   const bool progress = pump();
-  if (output_.limit_reached() && !reason_) {
+  if (output_->limit_reached() && !reason_) {
     reason_ = wire::Ending::output_limit;
     kill_at_ = now;
   }
   enforce_deadline(now);
   const bool is_due = has_exited() ? next_kill_at_ != Clock::time_point{} : now >= kill_at_;
   if (runner() > 0 && is_due) kill_tree(now);
-  if (runner() > 0 || (progress && !output_.limit_reached())) return false;
-  text_.finish(*this);
+  if (runner() > 0) return false;
+  if (progress && !output_->limit_reached() && !gives_up_delivery(now)) return false;
   conclude(memory_kills);
   return true;
+}
+
+// Its output belongs to its time. So a host that does not read cannot keep it for ever.
+bool Command::gives_up_delivery(Clock::time_point now) {
+  if (!reason_ && now >= deadline_) {
+    reason_ = wire::Ending::timed_out;
+    deliver_until_ = now;
+  }
+  if (reason_) deliver_until_ = std::min(deliver_until_, now + delivery_patience);
+  return now >= deliver_until_;
 }
 
 void Command::enforce_deadline(Clock::time_point now) {
@@ -145,35 +171,52 @@ void Command::kill_tree(Clock::time_point now) {
   if (now < next_kill_at_) return;
   // Processes may fork as fast as they are killed. Then everything is stopped for a moment.
   constexpr int kills_before_freeze = 1;
+  // What it adopted is swept then as what was lost.
+  constexpr int kills_before_runner = 100;
   processes_.kill_below(runner(), ++kills_ > kills_before_freeze);
+  ::kill(runner(), kills_ > kills_before_runner ? SIGKILL : SIGCONT);
   next_kill_at_ = now + sweep_interval;
+}
+
+void Command::feed() {
+  if (!input_) return;
+  if (has_exited()) {
+    input_->close();
+  } else if (process_.has_terminal()) {
+    input_->pump_terminal(process_.input_fd());
+  } else {
+    input_->pump(process_.input());
+  }
 }
 
 bool Command::pump() {
   if (pid_ == 0 && !has_exited()) return false;  // first of all that it has started
   const bool printed = read_text(process_.output(), Stream::out);
   const bool complained = read_text(process_.errors(), Stream::err);
-  text_.deliver(*this, true, [] { return false; });
   return printed || complained;
 }
 
+// True if there may be more.
 bool Command::read_text(os::UniqueFd& fd, Stream stream) {
   bool progress = false;
   std::array<char, read_chunk_bytes> chunk;  // NOLINT: filled by read
   for (int i = 0; i < max_chunks_at_once && fd; ++i) {
-    if (output_.backlog() >= max_host_backlog_bytes) return true;
-    const ReadResult result = read_available(fd.get(), chunk);
-    text_.add_text(stream, {chunk.data(), result.bytes});
+    // As if the end of a pipe was closed.
+    if (!output_->is_wanted(stream)) fd.reset();
+    const std::size_t size = std::min(output_->room(stream), chunk.size());
+    if (size == 0) return static_cast<bool>(fd);
+    const ReadResult result = read_available(fd.get(), std::span(chunk).first(size));
+    output_->add(stream, {chunk.data(), result.bytes});
     progress = progress || result.bytes > 0;
     if (result.ended) fd.reset();
-    if (result.bytes < chunk.size()) break;
+    if (result.bytes < size) break;
   }
   return progress;
 }
 
 wire::Ending Command::ending() const {
   using wire::Ending;
-  if (reason_ == Ending::output_limit || output_.limit_reached()) return Ending::output_limit;
+  if (reason_ == Ending::output_limit || output_->limit_reached()) return Ending::output_limit;
   if (reason_) return *reason_;
   if (failure_) return Ending::failed;
   if (WIFSIGNALED(*wait_status_)) return Ending::signalled;
@@ -182,7 +225,7 @@ wire::Ending Command::ending() const {
 
 void Command::report_error(wire::Ending ending) {
   const auto say = [this](std::string name, std::string message) {
-    output_.say(wire::ScriptError{std::move(name), std::move(message), {}});
+    events_.say(wire::ScriptError{std::move(name), std::move(message), {}});
   };
   if (ending == wire::Ending::output_limit)
     return say("OutputLimit",
@@ -202,6 +245,8 @@ void Command::report_error(wire::Ending ending) {
 }
 
 void Command::conclude(std::uint64_t memory_kills) {
+  if (input_) input_->close();
+  output_->finish();
   constexpr int not_found = 127;
   constexpr int not_executable = 126;
   wire::ScriptDone done;
@@ -217,9 +262,9 @@ void Command::conclude(std::uint64_t memory_kills) {
   done.usage.wall_seconds = std::chrono::duration<double>(ended_at_ - started_at_).count();
   done.usage.cpu_seconds = seconds(usage_.ru_utime) + seconds(usage_.ru_stime);
   done.usage.peak_memory_bytes = static_cast<std::uint64_t>(usage_.ru_maxrss) * 1024;
-  done.usage.output_bytes = output_.bytes();
+  done.usage.output_bytes = output_->bytes();
   report_error(done.ending);
-  output_.say(done);
+  events_.say(done);
 }
 
 }  // namespace hearth::init

@@ -7,9 +7,10 @@
 //       └──────────────────────────    output limit           what is left is killed
 #pragma once
 
+#include "init/command_input.h"
+#include "init/command_output.h"
 #include "init/command_process.h"
 #include "init/limits.h"
-#include "init/ordered_output.h"
 #include "init/process_table.h"
 #include "init/turn_output.h"
 #include "wire/messages.h"
@@ -17,17 +18,25 @@
 #include <poll.h>
 #include <sys/resource.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace hearth::init {
 
-class Command : private OutputSink {
+// Where its standard streams lead, when not to events and from nothing.
+struct CommandStreams {
+  std::shared_ptr<CommandInput> input = {};
+  std::shared_ptr<CommandOutput> output = {};
+};
+
+class Command {
  public:
   // Both references must outlive it. Throws OsError if it cannot be started.
-  Command(const wire::ExecRequest& request, const CommandPlan& plan, int script, HostLink& host,
-          const ProcessTable& processes, std::uint64_t memory_kills);
+  Command(const wire::ExecRequest& request, const CommandPlan& plan, int script,
+          CommandStreams streams, HostLink& host, const ProcessTable& processes,
+          std::uint64_t memory_kills);
 
   const std::string& execution_id() const { return execution_id_; }
   pid_t runner() const { return process_.runner(); }
@@ -49,15 +58,14 @@ class Command : private OutputSink {
   bool lost_its_tree() const { return lost_its_tree_; }
 
  private:
-  void on_text(Stream stream, std::string_view bytes) override { output_.add_text(stream, bytes); }
-  void on_record(std::string_view /*record*/) override {}
-  void on_malformed_record() override {}
-
   bool has_exited() const { return wait_status_ || failure_; }
+  void resume_runner() const;
   void take_reports(Clock::time_point now);
   void enforce_deadline(Clock::time_point now);
   void kill_tree(Clock::time_point now);
+  void feed();
   bool pump();
+  bool gives_up_delivery(Clock::time_point now);
   bool read_text(os::UniqueFd& fd, Stream stream);
   wire::Ending ending() const;
   void report_error(wire::Ending ending);
@@ -65,8 +73,9 @@ class Command : private OutputSink {
 
   std::string execution_id_;
   std::string program_;
-  TurnOutput output_;
-  OrderedOutput text_;
+  TurnOutput events_;
+  std::shared_ptr<CommandInput> input_;  // null: none
+  std::shared_ptr<CommandOutput> output_;
   const ProcessTable& processes_;
   std::uint64_t memory_kills_before_;
   std::uint64_t max_output_bytes_;
@@ -75,6 +84,7 @@ class Command : private OutputSink {
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point kill_at_ = Clock::time_point::max();
   Clock::time_point next_kill_at_{};
+  Clock::time_point deliver_until_ = Clock::time_point::max();
   int kills_ = 0;
 
   pid_t pid_ = 0;  // once its program runs

@@ -33,11 +33,11 @@ void set_size(int terminal, const wire::TerminalSize& size) {
 
 }  // namespace
 
-CommandProcess::CommandProcess(const CommandPlan& plan,
-                               const std::optional<wire::TerminalSize>& terminal, int script)
-    : has_terminal_(terminal.has_value()) {
+CommandProcess::CommandProcess(const CommandPlan& plan, const wire::ExecRequest& request,
+                               int script)
+    : has_terminal_(request.terminal.has_value()) {
   CommandEnds ends;
-  connect(ends, terminal);
+  connect(ends, request);
   ends.script = script;
   os::UniqueFd report;
   make_pipe(report_, report);
@@ -45,25 +45,29 @@ CommandProcess::CommandProcess(const CommandPlan& plan,
   if (runner_ < 0) throw OsError("fork");
   if (runner_ == 0) become_runner(plan, ends, report.get());
   for (os::UniqueFd* far : {&far_input_, &far_output_, &far_errors_}) far->reset();
-  make_nonblocking(report_.get());
-  make_nonblocking(output_.get());
-  if (errors_) make_nonblocking(errors_.get());
+  for (const os::UniqueFd* near : {&report_, &input_, &output_, &errors_})
+    if (*near) make_nonblocking(near->get());
 }
 
-void CommandProcess::connect(CommandEnds& ends, std::optional<wire::TerminalSize> terminal) {
-  if (terminal) {
+void CommandProcess::connect(CommandEnds& ends, const wire::ExecRequest& request) {
+  if (request.terminal) {
     output_ = open_terminal();
-    set_size(output_.get(), *terminal);
+    set_size(output_.get(), *request.terminal);
     far_input_.reset(::ioctl(output_.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
     if (!far_input_) throw OsError("open a terminal");
     ends = {far_input_.get(), far_input_.get(), far_input_.get(), -1, true};
     return;
   }
-  far_input_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!far_input_) throw OsError("open /dev/null");
+  open_input(request.input.has_value());
   make_pipe(output_, far_output_);
   make_pipe(errors_, far_errors_);
   ends = {far_input_.get(), far_output_.get(), far_errors_.get(), -1, false};
+}
+
+void CommandProcess::open_input(bool is_pipe) {
+  if (is_pipe) return make_pipe(far_input_, input_);
+  far_input_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!far_input_) throw OsError("open /dev/null");
 }
 
 std::optional<RunnerReport> CommandProcess::next_report() {

@@ -14,8 +14,7 @@ namespace hearth::init {
 class CommandProcess {
  public:
   // Throws OsError if a pipe, terminal or process cannot be made. `script` is -1 if there is none.
-  CommandProcess(const CommandPlan& plan, const std::optional<wire::TerminalSize>& terminal,
-                 int script);
+  CommandProcess(const CommandPlan& plan, const wire::ExecRequest& request, int script);
 
   pid_t runner() const { return runner_; }
   // It was reaped.
@@ -26,6 +25,9 @@ class CommandProcess {
   int report_fd() const { return report_.get(); }
   int output_fd() const { return output_.get(); }
   int errors_fd() const { return errors_.get(); }  // -1 with a terminal
+  int input_fd() const { return has_terminal_ ? output_.get() : input_.get(); }
+  bool has_terminal() const { return has_terminal_; }
+  os::UniqueFd& input() { return input_; }  // a pipe's; none with a terminal
   os::UniqueFd& output() { return output_; }
   os::UniqueFd& errors() { return errors_; }
 
@@ -34,10 +36,11 @@ class CommandProcess {
   void resize(const wire::TerminalSize& size) const;
 
  private:
-  void connect(CommandEnds& ends, std::optional<wire::TerminalSize> terminal);
+  void connect(CommandEnds& ends, const wire::ExecRequest& request);
+  void open_input(bool is_pipe);
 
   pid_t runner_ = 0;
-  os::UniqueFd report_, output_, errors_;
+  os::UniqueFd report_, input_, output_, errors_;
   os::UniqueFd far_input_, far_output_, far_errors_;  // until the runner has them
   bool has_terminal_ = false;
 };

@@ -1,6 +1,8 @@
 #include "init/commands.h"
 
 #include "base/error.h"
+#include "init/command_input.h"
+#include "init/command_output.h"
 #include "init/command_plan.h"
 #include "init/secrets.h"
 
@@ -8,6 +10,8 @@
 #include <string.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace hearth::init {
@@ -31,6 +35,8 @@ void Commands::accept(const wire::ExecRequest& request) try {
                   std::to_string(max_commands) + " commands are running already");
   if (find(request.execution_id) != nullptr)
     return refuse(request, wire::Ending::refused, "Busy", "a command with this id is running");
+  if (!can_open(request))
+    return refuse(request, wire::Ending::refused, "Busy", "too many streams are open");
   if (const std::string missing = missing_secrets(request.secrets, request.env); !missing.empty())
     return refuse(request, wire::Ending::missing_secret, "MissingSecret",
                   "required secrets are missing: " + missing);
@@ -42,11 +48,33 @@ void Commands::accept(const wire::ExecRequest& request) try {
 
 void Commands::start(const wire::ExecRequest& request) {
   const os::UniqueFd script = script_file(request);
+  const auto input = request.input ? std::make_shared<CommandInput>() : nullptr;
+  const auto output =
+      request.output ? std::make_shared<StreamOutput>(request.max_output_bytes) : nullptr;
   running_.push_back(std::make_unique<Command>(request, plan_command(request, packages_),
-                                               script.get(), host_, sweep_.processes(),
-                                               memory_kills_.count()));
+                                               script.get(), CommandStreams{input, output}, host_,
+                                               sweep_.processes(), memory_kills_.count()));
+  if (input)
+    streams_.open(*request.input,
+                  [&](StreamPort& port) { return CommandInput::work_of(input, port); });
+  const auto open_output = [&](std::optional<wire::StreamId> id, Stream which) {
+    if (!id) return;
+    streams_.open(*id,
+                  [&](StreamPort& port) { return StreamOutput::work_of(output, which, port); });
+  };
+  open_output(request.output, Stream::out);
+  open_output(request.errors, Stream::err);
   sweep_.spare_tree(running_.back()->runner());
   workers_.set_commands_run(true);
+}
+
+bool Commands::can_open(const wire::ExecRequest& request) const {
+  std::size_t wanted = 0;
+  for (const std::optional<wire::StreamId>& id : {request.input, request.output, request.errors}) {
+    if (id && streams_.is_open(*id)) throw Error("the stream is open already");
+    wanted += id ? 1 : 0;
+  }
+  return streams_.has_room_for(wanted);
 }
 
 void Commands::refuse(const wire::ExecRequest& request, wire::Ending ending, std::string name,

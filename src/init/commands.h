@@ -5,6 +5,7 @@
 #include "init/command.h"
 #include "init/host_link.h"
 #include "init/memory_kills.h"
+#include "init/open_streams.h"
 #include "init/options.h"
 #include "init/sweep.h"
 #include "init/worker_slots.h"
@@ -23,8 +24,13 @@ namespace hearth::init {
 class Commands {
  public:
   // All but `options` must outlive it.
-  Commands(const Options& options, HostLink& host, WorkerSlots& workers, Sweep& sweep)
-      : packages_(options.packages), host_(host), workers_(workers), sweep_(sweep) {}
+  Commands(const Options& options, HostLink& host, OpenStreams& streams, WorkerSlots& workers,
+           Sweep& sweep)
+      : packages_(options.packages),
+        host_(host),
+        streams_(streams),
+        workers_(workers),
+        sweep_(sweep) {}
 
   void accept(const wire::ExecRequest& request);
   // Without effect if no such command runs.
@@ -46,12 +52,14 @@ class Commands {
 
  private:
   void start(const wire::ExecRequest& request);
+  bool can_open(const wire::ExecRequest& request) const;
   void refuse(const wire::ExecRequest& request, wire::Ending ending, std::string name,
               std::string message);
   Command* find(const std::string& execution_id);
 
   std::string packages_;
   HostLink& host_;
+  OpenStreams& streams_;
   WorkerSlots& workers_;
   Sweep& sweep_;
   MemoryKills memory_kills_;

@@ -26,6 +26,8 @@ inline constexpr std::size_t entries_per_slice = 100;
 // From the deadline, at which the script gets its exception, to SIGKILL.
 inline constexpr std::chrono::milliseconds timeout_grace{200};
 inline constexpr std::chrono::milliseconds cancel_grace{500};
+// How long the output of a command that was ended still waits for a host that reads slowly.
+inline constexpr std::chrono::milliseconds delivery_patience{500};
 // How soon after a step its worker is asked whether it waits for the next one, and how long it has
 // at least to show it. Threads that the step left may keep it from the CPU.
 inline constexpr std::chrono::milliseconds return_check_delay{50};

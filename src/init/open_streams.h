@@ -35,6 +35,7 @@ class OpenStreams {
 
   bool is_open(wire::StreamId id) const { return streams_.contains(id); }
   bool is_full() const { return streams_.size() >= max_open_streams; }
+  bool has_room_for(std::size_t more) const { return streams_.size() + more <= max_open_streams; }
   // Only if it is not open and there is room. `begin` may close the port at once.
   using Begin = std::function<std::unique_ptr<StreamWork>(StreamPort&)>;
   void open(wire::StreamId id, const Begin& begin);

@@ -54,7 +54,7 @@ Supervisor::Supervisor(const Options& options)
       files_(options.workspace, streams_),
       preparation_(options),
       clean_up_(options),
-      commands_(options, host_, workers_, sweep_) {}
+      commands_(options, host_, streams_, workers_, sweep_) {}
 
 int Supervisor::run() {
   while (!exit_code_) run_once();

@@ -2,6 +2,8 @@
 // are events like those of a script, see wire/messages.h.
 #pragma once
 
+#include "wire/stream_messages.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -33,6 +35,11 @@ struct ExecRequest {
   double timeout_seconds = 30;  // 0: none
   std::uint64_t max_output_bytes = 1'048'576;
   std::optional<TerminalSize> terminal = {};
+  // Data streams of its standard streams. Absent: an empty input, and output that comes as events.
+  // Both outputs or none; with a terminal, `errors` is part of `output`.
+  std::optional<StreamId> input = {};
+  std::optional<StreamId> output = {};
+  std::optional<StreamId> errors = {};
   bool operator==(const ExecRequest&) const = default;
 };
 

@@ -25,8 +25,11 @@ TEST_CASE("H2: the requests for commands survive the way through their lines") {
                             .env = {{"A", "1"}},
                             .secrets = {"KEY"},
                             .timeout_seconds = 0,
-                            .terminal = TerminalSize{1, 65535}};
-  const ExecRequest line{.execution_id = "c", .argv = {"a"}, .shell = "echo $1"};
+                            .terminal = TerminalSize{1, 65535},
+                            .input = 7,
+                            .output = 8};
+  const ExecRequest line{
+      .execution_id = "c", .argv = {"a"}, .shell = "echo $1", .output = 0, .errors = 1};
   const ExecRequest script{.execution_id = "c", .language = "bash", .script = ""};
   for (const Request& request :
        {Request(program), Request(line), Request(script), Request(SignalRequest{"c", "INT", true}),
@@ -41,13 +44,26 @@ TEST_CASE("a request for a command names one thing to run, as no program can be 
   CHECK_NOTHROW(decode_request(with_members(R"("argv":["ls"])")));
   CHECK_NOTHROW(decode_request(with_members(R"("argv":[],"shell":"ls")")));
   CHECK_NOTHROW(decode_request(with_members(R"("argv":[],"language":"bash","script":"")")));
-  for (const char* members :
-       {R"("argv":[])", R"("argv":[""])", R"("argv":[1])", R"("argv":["a\u0000b"])",
-        R"("argv":[],"shell":"")", R"("argv":[],"shell":"a\u0000")",
-        R"("argv":[],"language":"bash")", R"("argv":["x"],"script":"")",
-        R"("argv":[],"shell":"ls","language":"bash","script":"")", R"("argv":["ls"],"columns":80)",
-        R"("argv":["ls"],"columns":0,"rows":1)", R"("argv":["ls"],"columns":80,"rows":65536)",
-        R"("argv":["ls"],"directory":"\u0000")", R"("argv":["ls"],"unknown":1)"}) {
+  for (const char* members : {R"("argv":[])",
+                              R"("argv":[""])",
+                              R"("argv":[1])",
+                              R"("argv":["a\u0000b"])",
+                              R"("argv":[],"shell":"")",
+                              R"("argv":[],"shell":"a\u0000")",
+                              R"("argv":[],"language":"bash")",
+                              R"("argv":["x"],"script":"")",
+                              R"("argv":[],"shell":"ls","language":"bash","script":"")",
+                              R"("argv":["ls"],"columns":80)",
+                              R"("argv":["ls"],"columns":0,"rows":1)",
+                              R"("argv":["ls"],"columns":80,"rows":65536)",
+                              R"("argv":["ls"],"stdout":1)",
+                              R"("argv":["ls"],"stderr":1)",
+                              R"("argv":["ls"],"stdout":1,"stderr":1)",
+                              R"("argv":["ls"],"stdin":2,"stdout":1,"stderr":2)",
+                              R"("argv":["ls"],"columns":80,"rows":2,"stdout":1,"stderr":2)",
+                              R"("argv":["ls"],"stdin":-1)",
+                              R"("argv":["ls"],"directory":"\u0000")",
+                              R"("argv":["ls"],"unknown":1)"}) {
     CAPTURE(members);
     CHECK_THROWS_AS(decode_request(with_members(members)), ProtocolError);
   }

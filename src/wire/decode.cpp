@@ -130,6 +130,22 @@ void check_program(const ExecRequest& request, bool has_script) {
     throw ProtocolError("\"argv\" names no program");
 }
 
+std::optional<StreamId> stream_if_any(MemberReader& members, std::string_view key) {
+  if (!members.has(key)) return std::nullopt;
+  return take_stream(members, key);
+}
+
+void take_streams(MemberReader& members, ExecRequest& request) {
+  request.input = stream_if_any(members, "stdin");
+  request.output = stream_if_any(members, "stdout");
+  request.errors = stream_if_any(members, "stderr");
+  if (request.errors.has_value() != (request.output && !request.terminal))
+    throw ProtocolError("\"stdout\" and \"stderr\" must come together, or alone with a terminal");
+  if ((request.output && (request.output == request.input || request.output == request.errors)) ||
+      (request.errors && request.errors == request.input))
+    throw ProtocolError("a stream is named twice");
+}
+
 ExecRequest exec_request(MemberReader& members) {
   ExecRequest request;
   request.execution_id = required_id(members);
@@ -148,6 +164,7 @@ ExecRequest exec_request(MemberReader& members) {
     throw ProtocolError("\"timeout\" must be at least 0 and at most 31536000 seconds");
   request.max_output_bytes = members.count("max_output_bytes");
   request.terminal = terminal_size(members);
+  take_streams(members, request);
   return request;
 }
 
@@ -208,6 +225,7 @@ EventBody decode_body(std::string_view type, MemberReader& members) {
   if (type == "pong") return Pong{};
   if (type == "window") return window(members);
   if (type == "started") return Started{members.count("pid")};
+  if (type == "end") return End{take_stream(members)};
   if (type == "ready")
     return Ready{members.optional_integer("protocol"), members.string("python"),
                  members.string("harness")};

@@ -94,6 +94,7 @@ struct BodyWriter {
     append_number(out, "bytes", event.bytes);
   }
   void operator()(const Started& event) const { append_number(out, "pid", event.pid); }
+  void operator()(const End& event) const { append_number(out, "stream", event.stream); }
 };
 
 void append_env(std::string& out, const std::map<std::string, std::string>& env) {
@@ -189,6 +190,9 @@ struct RequestWriter {
     append_number(out, "timeout", request.timeout_seconds);
     append_number(out, "max_output_bytes", request.max_output_bytes);
     if (request.terminal) append_size(out, *request.terminal);
+    if (request.input) append_number(out, "stdin", *request.input);
+    if (request.output) append_number(out, "stdout", *request.output);
+    if (request.errors) append_number(out, "stderr", *request.errors);
   }
   void operator()(const SignalRequest& request) const {
     out += R"({"type":"signal")";

@@ -190,7 +190,9 @@ FileFailed decode_failed(MemberReader& members) {
 
 }  // namespace
 
-StreamId take_stream(MemberReader& members) { return small("stream", members.count("stream")); }
+StreamId take_stream(MemberReader& members, std::string_view key) {
+  return small(key, members.count(key));
+}
 
 void append_members(std::string& out, const FileRequest& request) {
   append_number(out, "stream", request.stream);

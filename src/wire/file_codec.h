@@ -10,7 +10,7 @@
 
 namespace hearth::wire {
 
-StreamId take_stream(MemberReader& members);
+StreamId take_stream(MemberReader& members, std::string_view key = "stream");
 
 // All members but `type`.
 void append_members(std::string& out, const FileRequest& request);

@@ -19,6 +19,7 @@ struct TypeName {
   std::string_view operator()(const FileAnswer& event) const { return type_of(event); }
   std::string_view operator()(const Window& /*event*/) const { return "window"; }
   std::string_view operator()(const Started& /*event*/) const { return "started"; }
+  std::string_view operator()(const End& /*event*/) const { return "end"; }
 };
 
 }  // namespace

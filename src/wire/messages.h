@@ -210,7 +210,7 @@ struct Pong {
 
 using EventBody =
     std::variant<Ready, Stdout, Stderr, Log, Intermediate, Display, FinalResult, ScriptError,
-                 ScriptDone, ResetDone, Pong, FileAnswer, Window, Started>;
+                 ScriptDone, ResetDone, Pong, FileAnswer, Window, Started, End>;
 
 struct Event {
   std::string execution_id;  // empty where an event belongs to no turn

@@ -25,7 +25,7 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
-// The sender has sent all.
+// The sender has sent all, or the reader wants no more.
 struct End {
   StreamId stream = 0;
   bool operator==(const End&) const = default;
