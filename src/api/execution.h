@@ -14,6 +14,7 @@ namespace hearth::api {
 struct Resumed {
   std::string source{};    // snapshot or fresh
   bool work_lost = false;  // what was done after the snapshot is lost: its process had crashed
+  std::vector<std::string> lost_variables{};
 };
 
 struct Execution {

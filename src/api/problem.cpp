@@ -5,7 +5,10 @@
 #include "pool/errors.h"
 #include "registry/tool.h"
 #include "registry/tool_registry.h"
+#include "session/errors.h"
+#include "session/snapshots.h"
 #include "settings/diagnostic.h"
+#include "store/errors.h"
 
 namespace hearth::api {
 namespace {
@@ -44,6 +47,20 @@ Problem problem_of(const std::exception_ptr& failure) try {
 } catch (const backend::ReadyTimeout& error) {
   return {ProblemCode::backend_unavailable, error.what()};
 } catch (const pool::SpawningFails& error) {
+  return {ProblemCode::backend_unavailable, error.what()};
+} catch (const session::SessionNotFound& error) {
+  return {ProblemCode::not_found, error.what()};
+} catch (const session::SessionGone& error) {
+  return {ProblemCode::gone, error.what()};
+} catch (const session::SessionBusy& error) {
+  return {ProblemCode::conflict, error.what()};
+} catch (const session::SnapshotDamaged& error) {
+  return {ProblemCode::snapshot_damaged, error.what()};
+} catch (const session::SnapshotTooLarge& error) {
+  return {ProblemCode::too_large, error.what()};
+} catch (const store::StoreInUse& error) {
+  return {ProblemCode::conflict, error.what()};
+} catch (const store::StoreUnavailable& error) {
   return {ProblemCode::backend_unavailable, error.what()};
 } catch (const pool::CapacityReached& error) {
   return {ProblemCode::capacity, error.what()};

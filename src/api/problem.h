@@ -12,6 +12,10 @@ namespace hearth::api {
 
 enum class ProblemCode {
   invalid_request,  // or configuration, on the command line
+  not_found,        // a session
+  conflict,         // a session is busy, or a store has another owner
+  snapshot_damaged,
+  gone,  // a session that was deleted or evicted
   too_large,
   unprocessable,  // a blueprint cannot be built, or its tools do not load
   internal,
@@ -22,6 +26,10 @@ enum class ProblemCode {
 };
 constexpr auto names_of(ProblemCode /*type*/) {
   return enum_names<ProblemCode>({{ProblemCode::invalid_request, "invalid_request"},
+                                  {ProblemCode::not_found, "not_found"},
+                                  {ProblemCode::conflict, "conflict"},
+                                  {ProblemCode::snapshot_damaged, "snapshot_damaged"},
+                                  {ProblemCode::gone, "gone"},
                                   {ProblemCode::too_large, "too_large"},
                                   {ProblemCode::unprocessable, "unprocessable"},
                                   {ProblemCode::internal, "internal"},

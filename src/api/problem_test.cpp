@@ -2,7 +2,10 @@
 
 #include "backend/errors.h"
 #include "pool/errors.h"
+#include "session/errors.h"
+#include "session/snapshots.h"
 #include "settings/diagnostic.h"
+#include "store/errors.h"
 
 #include <doctest/doctest.h>
 
@@ -28,6 +31,13 @@ TEST_CASE("each failure has one of the codes that callers know") {
   CHECK(code_of(backend::BuildError("no", "log")) == ProblemCode::unprocessable);
   CHECK(code_of(pool::CapacityReached("no")) == ProblemCode::capacity);
   CHECK(code_of(blueprint::ConfigError("it", {})) == ProblemCode::invalid_request);
+  CHECK(code_of(session::SessionNotFound("ses_1")) == ProblemCode::not_found);
+  CHECK(code_of(session::SessionGone("ses_1", "deleted", 0)) == ProblemCode::gone);
+  CHECK(code_of(session::SessionBusy("ses_1")) == ProblemCode::conflict);
+  CHECK(code_of(session::SnapshotDamaged("ses_1", 2, "torn", 1)) == ProblemCode::snapshot_damaged);
+  CHECK(code_of(session::SnapshotTooLarge("no")) == ProblemCode::too_large);
+  CHECK(code_of(store::StoreInUse("no")) == ProblemCode::conflict);
+  CHECK(code_of(store::StoreUnavailable("no")) == ProblemCode::backend_unavailable);
   CHECK(code_of(std::runtime_error("no")) == ProblemCode::internal);
 }
 

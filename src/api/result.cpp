@@ -123,6 +123,11 @@ void append_resumed(ObjectWriter& object, const Resumed& resumed) {
   ObjectWriter writer(json);
   writer.text("source", resumed.source);
   if (resumed.work_lost) writer.boolean("work_lost", true);
+  if (!resumed.lost_variables.empty())
+    writer.json("lost_variables",
+                json_array(resumed.lost_variables, [](std::string& out, const std::string& name) {
+                  append_json_string(out, name);
+                }));
   writer.close();
   object.json("resumed", json);
 }

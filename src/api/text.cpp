@@ -103,6 +103,22 @@ std::string files_note(const FoundFiles& found) {
                      more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
+// What a resumed session no longer has. A model that reads nothing believes that all is there.
+std::string resumed_note(const Resumed& resumed) {
+  if (!resumed.work_lost && resumed.lost_variables.empty()) return {};
+  constexpr std::size_t most_names = 20;
+  const std::size_t named = std::min(resumed.lost_variables.size(), most_names);
+  std::string lost;
+  for (std::size_t index = 0; index < named; ++index)
+    lost += (lost.empty() ? "" : ", ") + plain_text(resumed.lost_variables[index]);
+  if (named < resumed.lost_variables.size())
+    lost += fmt::format(" and {} more", resumed.lost_variables.size() - named);
+  return fmt::format("[resumed {}{}{}{}]\n",
+                     resumed.source == "fresh" ? "with an empty workspace" : "from a snapshot",
+                     resumed.work_lost ? "; what was done after the last pause is lost" : "",
+                     lost.empty() ? "" : "; lost: ", lost);
+}
+
 std::string notes(const ExecutionResult& result, const Execution& execution) {
   std::string lines;
   const bool is_exception = result.error && !result.error->traceback.empty();
@@ -115,6 +131,7 @@ std::string notes(const ExecutionResult& result, const Execution& execution) {
   } else if (execution.is_step && result.state_lost) {
     lines += "[the variables of earlier steps are lost]\n";
   }
+  if (execution.resumed) lines += resumed_note(*execution.resumed);
   lines += files_note(execution.files);
   return lines;
 }

@@ -94,6 +94,22 @@ TEST_CASE("text: notes say what became of a turn and of a session's variables") 
   CHECK(Turn{{.verdict = Verdict::cancelled}}.text() == "[cancelled before it started]");
 }
 
+TEST_CASE("text: a resumed session says what it no longer has") {
+  Execution step{.resumed = api::Resumed{.source = "snapshot"}, .is_step = true};
+  CHECK(Turn().text(step) == "[ok, no output]");
+  step.resumed->lost_variables = {"conn", "f"};
+  CHECK(Turn().text(step) == "[resumed from a snapshot; lost: conn, f]");
+  step.resumed->work_lost = true;
+  CHECK(Turn().text(step) ==
+        "[resumed from a snapshot; what was done after the last pause is lost; lost: conn, f]");
+  step.resumed = api::Resumed{.source = "fresh", .work_lost = true};
+  CHECK(Turn().text(step) ==
+        "[resumed with an empty workspace; what was done after the last pause is lost]");
+  step.resumed =
+      api::Resumed{.source = "snapshot", .lost_variables = std::vector<std::string>(22, "x")};
+  CHECK(Turn().text(step).ends_with("x and 2 more]"));
+}
+
 TEST_CASE("text: it is never empty and never blank") {
   CHECK(Turn().text() == "[ok, no output]");
   CHECK(Turn().out(" \n\t\r\n").text() == "[ok, no output]");

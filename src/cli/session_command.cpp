@@ -1,6 +1,7 @@
 #include "cli/session_command.h"
 
 #include "api/execution.h"
+#include "api/problem.h"
 #include "base/log.h"
 #include "cli/complaint.h"
 #include "cli/exit_code.h"
@@ -26,8 +27,8 @@ namespace hearth::cli {
 namespace {
 
 constexpr const char* session_details =
-    R"(A session keeps its files, in /workspace, from one command to the next; between them it is paused.
-Variables do not outlive a command. Sessions are in `sessions` of the state directory, which one
+    R"(A session keeps its files, in /workspace, and the variables that pickle from one command to the
+next; between them it is paused. Sessions are in `sessions` of the state directory, which one
 process at a time uses; their owner is `local`. `hearth run` and builds never need them.)";
 
 // Of all commands below; each uses what it declares.
@@ -41,9 +42,13 @@ struct SessionOptions {
   std::vector<std::string> labels{};
   std::vector<std::string> env{};
   std::string from{};
-  double ttl_seconds = 0;
-  double idle_seconds = 0;
-  std::string state{};
+  std::string ttl{};
+  std::string idle_timeout{};
+  std::string on_idle{};
+  std::string on_expire{};
+  std::vector<std::string> without_labels{};
+  std::vector<std::string> without_env{};
+  std::optional<std::int64_t> generation{};
   bool as_json = false;
   bool quiet = false;
 };
@@ -64,6 +69,21 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
+// Nothing if `word`, which means that there is none, was given.
+std::optional<std::chrono::milliseconds> time_in(const std::string& text, const char* option,
+                                                 const char* word) {
+  if (text == word) return std::nullopt;
+  const std::optional<double> seconds = parse_seconds(text);
+  if (!seconds)
+    throw CLI::ValidationError(option, "expects seconds, more than 0 and at most a year, or " +
+                                           std::string(word) + ", got " + text);
+  return milliseconds_of(*seconds);
+}
+
+session::EndAction action_in(const std::string& text) {
+  return *enum_value<session::EndAction>(text);  // the option has checked it
+}
+
 void print(const SessionOptions& options, const session::SessionView& view) {
   if (options.as_json) {
     std::cout << boost::json::serialize(session_json(view)) << '\n';
@@ -76,9 +96,12 @@ session::CreateRequest create_request(const SessionOptions& options, const std::
   session::CreateRequest request{.owner = local_owner, .blueprint = blueprint};
   request.details.labels = pairs_in(options.labels, "--label");
   request.details.env = pairs_in(options.env, "--env");
-  if (options.idle_seconds > 0)
-    request.details.idle_timeout_ms = milliseconds_of(options.idle_seconds).count();
-  if (options.ttl_seconds > 0) request.time_to_live = milliseconds_of(options.ttl_seconds);
+  if (!options.idle_timeout.empty())
+    if (const auto time = time_in(options.idle_timeout, "--idle-timeout", "default"))
+      request.details.idle_timeout_ms = time->count();
+  if (!options.ttl.empty()) request.time_to_live = time_in(options.ttl, "--ttl", "never");
+  if (!options.on_idle.empty()) request.details.on_idle = action_in(options.on_idle);
+  if (!options.on_expire.empty()) request.details.on_expire = action_in(options.on_expire);
   if (!options.from.empty()) request.from = session::SnapshotOrigin{.session_id = options.from};
   return request;
 }
@@ -128,12 +151,21 @@ std::unique_ptr<RunOutput> output_for(const SessionOptions& options) {
 }
 
 api::Resumed resumed_of(const session::ResumeAnswer& answer) {
-  return {.source = std::string(enum_name(answer.source)), .work_lost = answer.work_lost};
+  return {.source = std::string(enum_name(answer.source)),
+          .work_lost = answer.work_lost,
+          .lost_variables = answer.lost_variables};
 }
 
 void tell_resumed(const SessionOptions& options, const api::Resumed& resumed) {
   if (!options.as_json && !options.quiet && resumed.work_lost)
     std::cerr << "hearth: what was done in the session after its last pause is lost\n";
+}
+
+void tell_lost(const std::vector<std::string>& variables) {
+  if (variables.empty()) return;
+  std::string names;
+  for (const std::string& name : variables) names += (names.empty() ? "" : ", ") + name;
+  std::cerr << "hearth: not kept, as they do not pickle: the variables " << names << '\n';
 }
 
 Task<int> run_script(const SessionOptions& options, std::string script, SessionWork& work) {
@@ -154,7 +186,59 @@ Task<int> run_script(const SessionOptions& options, std::string script, SessionW
   output->ended(answer.result, execution);
   for (const std::string& path : paused.left_out)
     std::cerr << "hearth: not kept, as it is no file, directory or link: " << path << '\n';
+  if (!options.as_json && !options.quiet) tell_lost(paused.lost_variables);
   co_return exit_code_of(answer.result);
+}
+
+Task<int> tell_and_pause(const SessionOptions& options, SessionWork& work,
+                         const session::ResumeAnswer& resumed) {
+  co_await work.sessions().pause(options.id, local_owner);
+  if (options.as_json) {
+    std::cout << boost::json::serialize(resumed_json(resumed)) << '\n';
+  } else {
+    tell_resumed(options, resumed_of(resumed));
+  }
+  co_return exit_code::ok;
+}
+
+Task<int> restart(const SessionOptions& options, SessionWork& work) {
+  const session::SessionView view = co_await work.sessions().get(options.id, local_owner);
+  co_await work.start(view.record.blueprint);
+  const std::optional<session::ResumeAnswer> resumed =
+      co_await work.sessions().restart(options.id, local_owner);
+  co_return co_await tell_and_pause(options, work, resumed.value_or(session::ResumeAnswer{}));
+}
+
+// What it is resumed from becomes its latest generation.
+Task<int> resume(const SessionOptions& options, SessionWork& work) {
+  const session::SessionView view = co_await work.sessions().get(options.id, local_owner);
+  co_await work.start(view.record.blueprint);
+  const session::ResumeAnswer resumed =
+      co_await work.sessions().resume(options.id, local_owner, options.generation);
+  co_return co_await tell_and_pause(options, work, resumed);
+}
+
+session::SessionPatch patch_in(const SessionOptions& options) {
+  session::SessionPatch patch;
+  for (const auto& [name, value] : pairs_in(options.labels, "--label")) patch.labels[name] = value;
+  for (const std::string& name : options.without_labels) patch.labels[name] = std::nullopt;
+  for (const auto& [name, value] : pairs_in(options.env, "--env")) patch.env[name] = value;
+  for (const std::string& name : options.without_env) patch.env[name] = std::nullopt;
+  if (!options.ttl.empty()) patch.time_to_live.emplace(time_in(options.ttl, "--ttl", "never"));
+  if (!options.idle_timeout.empty())
+    patch.idle_timeout.emplace(time_in(options.idle_timeout, "--idle-timeout", "default"));
+  if (!options.on_idle.empty()) patch.on_idle = action_in(options.on_idle);
+  if (!options.on_expire.empty()) patch.on_expire = action_in(options.on_expire);
+  return patch;
+}
+
+Task<int> set(const SessionOptions& options, SessionWork& work) {
+  const session::SessionView before = co_await work.sessions().get(options.id, local_owner);
+  co_await work.start(before.record.blueprint);  // what is set is checked against it
+  const session::SessionView view =
+      co_await work.sessions().update(options.id, local_owner, patch_in(options));
+  if (options.as_json) print(options, view);
+  co_return exit_code::ok;
 }
 
 Task<int> list(const SessionOptions& options, SessionWork& work) {
@@ -222,6 +306,8 @@ int work_or_complain(SessionOptions& options, const SessionTask& task) try {
 } catch (const CLI::Error&) {
   throw;
 } catch (...) {
+  if (options.as_json)
+    std::cout << api::error_line(api::problem_of(std::current_exception())) << std::flush;
   return complain_about_current_exception();
 }
 
@@ -253,22 +339,35 @@ SessionTask task_of(const SessionOptions& options) {
   return [&options](SessionWork& sessions) { return work(options, sessions); };
 }
 
-void add_creation_options(CLI::App& command, SessionOptions& options) {
-  options.plan.any_blueprint = false;
-  command.add_option("-b,--blueprint", options.plan.blueprint, "Its blueprint")->type_name("NAME");
-  add_backend_option(command, options.plan);
+// Also of a session that is there.
+void add_changeable_options(CLI::App& command, SessionOptions& options) {
   command.add_option("--label", options.labels, "To find it by")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command.add_option("-e,--env", options.env, "An environment variable of all its runs")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  command.add_option("--ttl", options.ttl_seconds, "Deleted after so many seconds")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 3.2e8));
-  command.add_option("--idle-timeout", options.idle_seconds, "Paused after so many idle seconds")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 3.2e8));
+  command.add_option("--ttl", options.ttl, "Ends after so many seconds from now; or `never`")
+      ->type_name("SECONDS");
+  command
+      .add_option("--idle-timeout", options.idle_timeout,
+                  "Is idle for too long after so many seconds; or `default`")
+      ->type_name("SECONDS");
+  command.add_option("--on-idle", options.on_idle, "What happens then: `pause`, unless given")
+      ->type_name("pause|delete")
+      ->check(CLI::IsMember({"pause", "delete"}));
+  command
+      .add_option("--on-expire", options.on_expire,
+                  "What happens at the end of its time to live: `delete`, unless given")
+      ->type_name("pause|delete")
+      ->check(CLI::IsMember({"pause", "delete"}));
+}
+
+void add_creation_options(CLI::App& command, SessionOptions& options) {
+  options.plan.any_blueprint = false;
+  command.add_option("-b,--blueprint", options.plan.blueprint, "Its blueprint")->type_name("NAME");
+  add_backend_option(command, options.plan);
+  add_changeable_options(command, options);
 }
 
 void add_commands_that_create(Commands& commands) {
@@ -301,6 +400,31 @@ void add_run(Commands& commands) {
   run->add_flag("-q,--quiet", options->quiet, "No summary");
 }
 
+void add_commands_that_change(Commands& commands) {
+  const auto [changed, set_options] =
+      commands.add("set", "Change a session's labels, variables and times", task_of<set>);
+  changed->add_option("SESSION", set_options->id, "Its id")->type_name("")->required();
+  add_changeable_options(*changed, *set_options);
+  changed->add_option("--no-label", set_options->without_labels, "Remove a label")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  changed->add_option("--no-env", set_options->without_env, "Remove an environment variable")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  const auto [restarted, restart_options] =
+      commands.add("restart", "Forget a session's variables and keep its files", task_of<restart>);
+  restarted->add_option("SESSION", restart_options->id, "Its id")->type_name("")->required();
+  const auto [resumed, resume_options] =
+      commands.add("resume", "Check that a session can be resumed, or go back to an older snapshot",
+                   task_of<resume>);
+  resumed->add_option("SESSION", resume_options->id, "Its id")->type_name("")->required();
+  resumed
+      ->add_option("--generation", resume_options->generation,
+                   "The snapshot that becomes the latest; 0 is an empty workspace")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+}
+
 void add_commands_that_look(Commands& commands) {
   commands.add("list", "List sessions", task_of<list>);
   const auto [shown, show_options] = commands.add("show", "Show a session", task_of<show>);
@@ -326,6 +450,7 @@ void add_session_command(CLI::App& app, int& result) {
   Commands commands(*command, result);
   add_commands_that_create(commands);
   add_run(commands);
+  add_commands_that_change(commands);
   add_commands_that_look(commands);
 }
 

@@ -84,6 +84,16 @@ std::string session_table(const std::vector<session::SessionView>& views) {
   return table;
 }
 
+json::object resumed_json(const session::ResumeAnswer& answer) {
+  json::array lost;
+  for (const std::string& name : answer.lost_variables) lost.emplace_back(json::string(name));
+  json::object object{{"source", enum_name(answer.source)},
+                      {"generation", answer.generation},
+                      {"lost_variables", std::move(lost)}};
+  if (answer.work_lost) object["work_lost"] = true;
+  return object;
+}
+
 std::string stats_lines(const session::SessionStats& stats) {
   return fmt::format(
       "total {}\ncold {}\nwarming {}\nwarm {}\nwaiting {}\nrunning {}\nmaxCapacity {}\n"

@@ -13,6 +13,7 @@ namespace hearth::cli {
 boost::json::object session_json(const session::SessionView& view);
 std::string session_lines(const session::SessionView& view);
 std::string session_table(const std::vector<session::SessionView>& views);
+boost::json::object resumed_json(const session::ResumeAnswer& answer);
 std::string stats_lines(const session::SessionStats& stats);
 
 }  // namespace hearth::cli

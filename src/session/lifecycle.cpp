@@ -153,6 +153,7 @@ Task<> Lifecycle::settle_all() {
     const SessionTable::Visit visit = co_await table_.try_enter(id);
     if (!visit) continue;
     try {
+      if (is_given_up) is_count_certain_ = false;  // it may have been counted meanwhile
       if (is_given_up)
         co_await store_.remove({.id = id, .removed_at = now(), .reason = "was never started"}, 1);
       co_await load(*visit, {});
@@ -256,8 +257,8 @@ Task<ResumeAnswer> Lifecycle::resume(Session& session, std::vector<pool::Workspa
   pool::CheckoutOptions options = checkout_options(session.details);
   options.files = std::move(files);
   co_await reserve_live(session, options);
-  const std::exception_ptr failure =
-      co_await failure_of([&]() { return fill_sandbox(session, std::move(options), tree.get()); });
+  const std::exception_ptr failure = co_await failure_of(
+      [&]() { return bring_to_life(session, std::move(options), tree.get(), answer); });
   if (failure) {
     co_await end_sandbox(session);
     table_.move(session, SessionState::cold);
@@ -272,9 +273,38 @@ Task<ResumeAnswer> Lifecycle::resume(Session& session, std::vector<pool::Workspa
   co_return answer;
 }
 
+Task<> Lifecycle::bring_to_life(Session& session, pool::CheckoutOptions options, TreeReader* tree,
+                                ResumeAnswer& answer) {
+  co_await fill_sandbox(session, options, tree);
+  answer.lost_variables =
+      co_await restore_variables(session, std::move(options), answer.generation);
+}
+
 Task<> Lifecycle::fill_sandbox(Session& session, pool::CheckoutOptions options, TreeReader* tree) {
   session.sandbox = co_await sandboxes_.lease(session.record.blueprint, std::move(options));
   if (tree != nullptr) co_await session.sandbox->write_tree(*tree);
+}
+
+Task<std::vector<std::string>> Lifecycle::restore_variables(Session& session,
+                                                            pool::CheckoutOptions options,
+                                                            std::int64_t generation) {
+  std::vector<std::string> lost;
+  if (generation == 0) co_return lost;
+  const std::string id = session.record.id;
+  const KeptVariables variables = co_await snapshots_.variables(id, generation);
+  lost = variables.lost;
+  if (variables.pickle.empty()) co_return lost;
+  std::vector<std::string> not_back =
+      co_await session.sandbox->restore_variables(variables, options_.variables);
+  if (session.sandbox->is_gone()) {
+    // Unpickling runs code of the session. Its files do not depend on that.
+    not_back = variables.names;
+    co_await end_sandbox(session);
+    const std::unique_ptr<TreeReader> tree = co_await snapshots_.open(id, generation);
+    co_await fill_sandbox(session, std::move(options), tree.get());
+  }
+  lost.insert(lost.end(), not_back.begin(), not_back.end());
+  co_return lost;
 }
 
 Task<> Lifecycle::end_sandbox(Session& session) {
@@ -294,7 +324,7 @@ Task<PauseAnswer> Lifecycle::pause(Session& session) {
   PauseAnswer answer;
   const std::int64_t before = session.record.generation;
   store::SessionRecord paused = session.record;
-  if (std::optional<Written> written = co_await write_if_changed(session)) {
+  if (std::optional<Written> written = co_await write_if_changed(session, answer)) {
     answer.written = true;
     answer.left_out = std::move(written->left_out);
     paused.generation = written->manifest.generation;
@@ -315,26 +345,29 @@ Task<PauseAnswer> Lifecycle::pause(Session& session) {
   co_return answer;
 }
 
-Task<std::optional<Written>> Lifecycle::write_if_changed(Session& session) {
+Task<std::optional<Written>> Lifecycle::write_if_changed(Session& session, PauseAnswer& answer) {
   // A generation that was tried may have been recorded although the store did not say so.
   const bool is_latest =
       session.basis == session.record.generation && session.last_tried == session.basis;
   const bool may_be_same = is_latest && session.record.generation != 0;
   if (may_be_same && !session.has_run) co_return std::nullopt;
+  const KeptVariables variables = co_await session.sandbox->keep_variables(options_.variables);
+  answer.lost_variables = variables.lost;
   co_await session.sandbox->end_processes();
-  if (may_be_same && co_await is_unchanged(session)) co_return std::nullopt;
+  if (may_be_same && co_await is_unchanged(session, variables)) co_return std::nullopt;
   ++session.last_tried;
   const std::unique_ptr<TreeReader> tree = co_await session.sandbox->read_tree();
-  co_return co_await snapshots_.write(session.record.id, session.last_tried, *tree);
+  co_return co_await snapshots_.write(session.record.id, session.last_tried, *tree, variables);
 }
 
-Task<bool> Lifecycle::is_unchanged(Session& session) {
+Task<bool> Lifecycle::is_unchanged(Session& session, const KeptVariables& variables) {
   const std::unique_ptr<TreeReader> tree = co_await session.sandbox->read_tree();
   const Written now = co_await snapshots_.survey(*tree);
   try {
     const Manifest last =
         co_await snapshots_.manifest(session.record.id, session.record.generation);
-    co_return same_content(now.manifest, last);
+    co_return same_content(now.manifest, last) &&
+        variables.lost == last.lost_variables&& sum_of_pickle(variables) == last.variables_sha256;
   } catch (const SnapshotDamaged& error) {
     log::warning("snapshot is written again",
                  {{"session", session.record.id}, {"error", error.what()}});

@@ -1,9 +1,9 @@
 // session/lifecycle.h: how a session comes to life and how it ends, and which one has to give way
 // to another. Whatever fails on the way leaves the session in a state that the next call can use.
 //
-// A pause: end the processes, read the tree, write and sync the snapshot, record it, kill. A
-// resume: check the snapshot, reserve a place, lease a sandbox, restore the tree. All tasks must
-// come to their end: callers shield them from cancellation.
+// A pause: pickle the variables, end the processes, read the tree, write and sync the snapshot,
+// record it, kill. A resume: check the snapshot, reserve a place, lease a sandbox, restore the tree
+// and the variables. All tasks must come to their end: callers shield them from cancellation.
 #pragma once
 
 #include "async/mutex.h"
@@ -71,9 +71,13 @@ class Lifecycle {
   Task<> forget_removed(Session& session);
   Task<bool> make_way(store::SessionRecord candidate);
   Task<> reserve_live(Session& session, pool::CheckoutOptions options);
+  Task<> bring_to_life(Session& session, pool::CheckoutOptions options, TreeReader* tree,
+                       ResumeAnswer& answer);
   Task<> fill_sandbox(Session& session, pool::CheckoutOptions options, TreeReader* tree);
-  Task<std::optional<Written>> write_if_changed(Session& session);
-  Task<bool> is_unchanged(Session& session);
+  Task<std::vector<std::string>> restore_variables(Session& session, pool::CheckoutOptions options,
+                                                   std::int64_t generation);
+  Task<std::optional<Written>> write_if_changed(Session& session, PauseAnswer& answer);
+  Task<bool> is_unchanged(Session& session, const KeptVariables& variables);
   Task<> end_sandbox(Session& session);
   Task<> forget_old(std::string id, std::vector<std::int64_t> kept);
 

@@ -3,7 +3,9 @@
 #include "base/base64.h"
 #include "base/json_escape.h"
 
+#include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -61,6 +63,20 @@ ManifestEntry entry_in(const json::object& object) {
   return entry;
 }
 
+void append_names(std::string& out, std::string_view key, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  json::array array;
+  for (const std::string& name : names) array.emplace_back(json::string(name));
+  out += ",\"" + std::string(key) + "\":" + json::serialize(array);
+}
+
+std::vector<std::string> names_in(const json::object& object, const char* key) {
+  std::vector<std::string> names;
+  if (const json::value* array = object.if_contains(key))
+    for (const json::value& name : array->as_array()) names.emplace_back(name.as_string());
+  return names;
+}
+
 std::string sum_line(std::string_view lines) {
   Sha256 sum;
   sum.add(lines);
@@ -83,7 +99,12 @@ std::string to_text(const Manifest& manifest) {
                      ",\"generation\":" + std::to_string(manifest.generation) +
                      ",\"archive_bytes\":" + std::to_string(manifest.archive_bytes) +
                      ",\"archive_sha256\":\"" + manifest.archive_sha256 +
-                     "\",\"entries\":" + std::to_string(manifest.entries.size()) + "}\n";
+                     "\",\"entries\":" + std::to_string(manifest.entries.size());
+  if (!manifest.variables_sha256.empty())
+    text += ",\"variables_sha256\":\"" + manifest.variables_sha256 + '"';
+  append_names(text, "variables", manifest.variables);
+  append_names(text, "lost_variables", manifest.lost_variables);
+  text += "}\n";
   for (const ManifestEntry& entry : manifest.entries) append_entry(text, entry);
   text += sum_line(text);
   return text;
@@ -108,10 +129,21 @@ std::optional<Manifest> manifest_in(std::string_view text) try {
   manifest.generation = head.at("generation").to_number<std::int64_t>();
   manifest.archive_bytes = head.at("archive_bytes").to_number<std::uint64_t>();
   manifest.archive_sha256 = std::string(head.at("archive_sha256").as_string());
+  if (const json::value* sum = head.if_contains("variables_sha256"))
+    manifest.variables_sha256 = std::string(sum->as_string());
+  manifest.variables = names_in(head, "variables");
+  manifest.lost_variables = names_in(head, "lost_variables");
   while (!lines.empty()) manifest.entries.push_back(entry_in(next_line()));
   return manifest;
 } catch (const std::exception&) {
   return std::nullopt;
+}
+
+std::string sum_of_pickle(const KeptVariables& variables) {
+  if (variables.pickle.empty()) return {};
+  Sha256 sum;
+  sum.add(variables.pickle);
+  return sum.finish();
 }
 
 bool same_content(const Manifest& one, const Manifest& other) {

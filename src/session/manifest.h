@@ -2,6 +2,7 @@
 // and a line that proves that the lines before it are whole.
 #pragma once
 
+#include "session/kept_variables.h"
 #include "session/sha256.h"
 #include "session/tree.h"
 
@@ -26,12 +27,18 @@ struct Manifest {
   std::int64_t generation = 0;
   std::uint64_t archive_bytes = 0;
   std::string archive_sha256{};
+  std::string variables_sha256{};        // of the pickle; empty: there is none
+  std::vector<std::string> variables{};  // names of those in it
+  std::vector<std::string> lost_variables{};
   std::vector<ManifestEntry> entries{};  // in the order of the archive
 };
 
 std::string to_text(const Manifest& manifest);
 // Nothing if the text is not whole.
 std::optional<Manifest> manifest_in(std::string_view text);
+
+// Empty if there is none.
+std::string sum_of_pickle(const KeptVariables& variables);
 
 // True if both have the same entries, in whatever order.
 bool same_content(const Manifest& one, const Manifest& other);

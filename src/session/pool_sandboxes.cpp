@@ -1,6 +1,7 @@
 #include "session/pool_sandboxes.h"
 
 #include "execution/turn.h"
+#include "session/sandbox_variables.h"
 #include "session/turn_tree.h"
 
 #include <utility>
@@ -37,6 +38,16 @@ class LeasedSandbox : public LiveSandbox {
     execution::TurnRequest request{.script = "import os\nos._exit(0)\n"};
     request.mode = blueprint::ExecutionMode::interactive;
     co_await execution::run_turn(lease_, std::move(request));
+  }
+
+  Task<KeptVariables> keep_variables(VariableLimits limits) override {
+    if (!has_variables_) co_return KeptVariables{};
+    co_return co_await session::keep_variables(lease_, limits);
+  }
+  Task<std::vector<std::string>> restore_variables(const KeptVariables& variables,
+                                                   VariableLimits limits) override {
+    has_variables_ = has_variables_ || !variables.pickle.empty();
+    co_return co_await session::restore_variables(lease_, variables, limits);
   }
 
   Task<std::unique_ptr<TreeReader>> read_tree() override {

@@ -6,11 +6,13 @@
 #include "execution/script_executor.h"
 #include "execution/turn_request.h"
 #include "pool/binding.h"
+#include "session/kept_variables.h"
 #include "session/tree.h"
 
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace hearth::session {
 
@@ -28,6 +30,14 @@ class LiveSandbox {
   virtual Task<> cancel() = 0;
   // Ends every process of earlier turns, and with them all variables.
   virtual Task<> end_processes() = 0;
+
+  // The variables that are kept over a pause: before the processes end. What could not be kept is
+  // named.
+  virtual Task<KeptVariables> keep_variables(VariableLimits limits) = 0;
+  // Before any turn. Returns what is not back; the sandbox may be gone afterwards. `variables` must
+  // outlive the task.
+  virtual Task<std::vector<std::string>> restore_variables(const KeptVariables& variables,
+                                                           VariableLimits limits) = 0;
 
   // The workspace as it is. While it is read nothing may run.
   virtual Task<std::unique_ptr<TreeReader>> read_tree() = 0;

@@ -173,15 +173,16 @@ Task<> SessionManager::interrupt(std::string id, std::string owner) {
   co_await session->sandbox->cancel();
 }
 
-Task<> SessionManager::restart(std::string id, std::string owner) {
-  co_await shielded(restart_now(std::move(id), std::move(owner)));
+Task<std::optional<ResumeAnswer>> SessionManager::restart(std::string id, std::string owner) {
+  co_return co_await shielded(restart_now(std::move(id), std::move(owner)));
 }
 
-Task<bool> SessionManager::restart_now(std::string id, std::string owner) {
+Task<std::optional<ResumeAnswer>> SessionManager::restart_now(std::string id, std::string owner) {
   const Visit visit = co_await enter(std::move(id), std::move(owner));
-  if (visit->record.state == SessionState::cold) co_return false;  // it has no variables
+  const std::optional<ResumeAnswer> resumed = co_await make_live(*visit);
   co_await visit->sandbox->end_processes();
-  co_return true;
+  visit->has_run = true;  // its snapshot may have variables
+  co_return resumed;
 }
 
 // ---- pause, resume, remove

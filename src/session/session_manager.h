@@ -50,8 +50,8 @@ class SessionManager {
                       execution::OnEvent on_event = {}, WhenBusy when_busy = WhenBusy::wait);
   // Asks the turn that runs in it to end.
   Task<> interrupt(std::string id, std::string owner);
-  // The interpreter afresh: variables are gone, files stay.
-  Task<> restart(std::string id, std::string owner);
+  // The interpreter afresh: variables are gone, files stay. Resumes a session that is paused.
+  Task<std::optional<ResumeAnswer>> restart(std::string id, std::string owner);
 
   Task<PauseAnswer> pause(std::string id, std::string owner);
   Task<ResumeAnswer> resume(std::string id, std::string owner,
@@ -93,7 +93,7 @@ class SessionManager {
   Task<SessionView> update_now(std::string id, std::string owner, SessionPatch patch);
   Task<std::vector<std::string>> export_now(std::string id, std::string owner, int fd,
                                             std::string name);
-  Task<bool> restart_now(std::string id, std::string owner);
+  Task<std::optional<ResumeAnswer>> restart_now(std::string id, std::string owner);
 
   void set_sweep_alarm();
   Task<bool> sweep_now();

@@ -5,6 +5,7 @@
 #include "execution/execution_result.h"
 #include "os/unique_fd.h"
 #include "pool/binding.h"
+#include "session/kept_variables.h"
 #include "session/session_details.h"
 #include "session/tree_check.h"
 #include "store/session_record.h"
@@ -32,6 +33,7 @@ struct SessionOptions {
   std::chrono::milliseconds sweep_interval{60'000};
   std::chrono::milliseconds gone_for{86'400'000};  // how long a session that is gone is remembered
   SnapshotLimits snapshots{};
+  VariableLimits variables{};
   WallClock wall_clock = system_wall_clock;
 };
 
@@ -78,12 +80,14 @@ struct ResumeAnswer {
   std::int64_t generation = 0;
   // Its process had ended without a pause: what was done since that generation is lost.
   bool work_lost = false;
+  std::vector<std::string> lost_variables{};  // that the session had when it was paused
 };
 
 struct PauseAnswer {
   std::int64_t generation = 0;
   bool written = false;                 // false: the workspace is as it was
   std::vector<std::string> left_out{};  // sockets, FIFOs and devices, which no snapshot keeps
+  std::vector<std::string> lost_variables{};
 };
 
 enum class WhenBusy { wait, refuse };

@@ -27,6 +27,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* archive_name = "workspace.tar.zst";
 constexpr const char* manifest_name = "manifest.ndjson";
+constexpr const char* variables_name = "variables.pickle";
+constexpr std::size_t most_variables_bytes = std::size_t{1} << 30;
 // An entry has at most two paths, as Base64.
 constexpr std::size_t most_entry_bytes = 12'000;
 constexpr std::chrono::seconds remove_limit{60};
@@ -146,7 +148,8 @@ Task<Written> Snapshots::survey(TreeReader& tree) {
   co_return Written{{.entries = hashing.builder.finish()}, check.left_out()};
 }
 
-Task<Written> Snapshots::write(std::string session, std::int64_t generation, TreeReader& tree) {
+Task<Written> Snapshots::write(std::string session, std::int64_t generation, TreeReader& tree,
+                               const KeptVariables& variables) {
   const fs::path place = place_of(session, generation);
   fs::path aside = place;
   aside += ".new";
@@ -161,7 +164,7 @@ Task<Written> Snapshots::write(std::string session, std::int64_t generation, Tre
       remove_directory(aside);
       os::make_directory(aside, 0700);
     });
-    written = co_await write_aside(aside, generation, tree);
+    written = co_await write_aside(aside, generation, tree, variables);
     co_await on_thread(threads_, [&](const std::stop_token& /*stop*/) {
       remove_directory(place);
       if (::rename(aside.c_str(), place.c_str()) != 0)
@@ -180,12 +183,18 @@ Task<Written> Snapshots::write(std::string session, std::int64_t generation, Tre
   std::rethrow_exception(failure);
 }
 
-Task<Written> Snapshots::write_aside(fs::path aside, std::int64_t generation, TreeReader& tree) {
+Task<Written> Snapshots::write_aside(fs::path aside, std::int64_t generation, TreeReader& tree,
+                                     const KeptVariables& variables) {
   Writing writing(aside / archive_name);
   TreeCheck check(limits_);
   co_await copy_tree(tree, writing, check, threads_);
   Manifest manifest = co_await on_thread(threads_, [&](const std::stop_token& /*stop*/) {
     Manifest finished = writing.finish(generation);
+    finished.variables_sha256 = sum_of_pickle(variables);
+    finished.variables = variables.names;
+    finished.lost_variables = variables.lost;
+    if (!variables.pickle.empty())
+      os::write_new_file(aside / variables_name, variables.pickle, 0600);
     os::write_new_file(aside / manifest_name, to_text(finished), 0600);
     os::sync_directory(aside);
     return finished;
@@ -240,6 +249,24 @@ Task<std::unique_ptr<TreeReader>> Snapshots::open(std::string session, std::int6
     damaged(session, generation, "its archive is not what the manifest says");
   });
   co_return std::make_unique<ArchiveTree>(std::move(archive), threads_);
+}
+
+Task<KeptVariables> Snapshots::variables(std::string session, std::int64_t generation) {
+  co_return co_await on_thread(threads_, [&](const std::stop_token& /*stop*/) {
+    Manifest manifest = checked_manifest(session, generation);
+    KeptVariables kept{.names = std::move(manifest.variables),
+                       .lost = std::move(manifest.lost_variables)};
+    if (manifest.variables_sha256.empty()) return kept;
+    try {
+      kept.pickle =
+          os::read_file(place_of(session, generation) / variables_name, most_variables_bytes);
+    } catch (const Error& error) {
+      damaged(session, generation, error.what());
+    }
+    if (sum_of_pickle(kept) != manifest.variables_sha256)
+      damaged(session, generation, "its variables are not what the manifest says");
+    return kept;
+  });
 }
 
 Task<> Snapshots::keep_only(std::string session, std::vector<std::int64_t> generations) {

@@ -9,6 +9,7 @@
 #include "async/task.h"
 #include "base/error.h"
 #include "os/unique_fd.h"
+#include "session/kept_variables.h"
 #include "session/manifest.h"
 #include "session/tree.h"
 #include "session/tree_check.h"
@@ -49,12 +50,17 @@ class Snapshots {
   Task<Written> survey(TreeReader& tree);
   // On the disk when it returns; nothing of it is there if it throws. UnsafeTree, SnapshotTooLarge,
   // OsError. What another process left of this generation is replaced.
-  Task<Written> write(std::string session, std::int64_t generation, TreeReader& tree);
+  // What is referred to must outlive the task.
+  Task<Written> write(std::string session, std::int64_t generation, TreeReader& tree,
+                      const KeptVariables& variables = {});
 
   // SnapshotDamaged.
   Task<Manifest> manifest(std::string session, std::int64_t generation);
   // All of it has been checked when it returns. SnapshotDamaged. The tree must not outlive this.
   Task<std::unique_ptr<TreeReader>> open(std::string session, std::int64_t generation);
+
+  // Those that were kept with it. SnapshotDamaged.
+  Task<KeptVariables> variables(std::string session, std::int64_t generation);
 
   // Removes all generations of a session but these.
   Task<> keep_only(std::string session, std::vector<std::int64_t> generations);
@@ -73,7 +79,8 @@ class Snapshots {
   Manifest checked_manifest(const std::string& session, std::int64_t generation) const;
   [[noreturn]] void damaged(const std::string& session, std::int64_t generation,
                             const std::string& why) const;
-  Task<Written> write_aside(std::filesystem::path aside, std::int64_t generation, TreeReader& tree);
+  Task<Written> write_aside(std::filesystem::path aside, std::int64_t generation, TreeReader& tree,
+                            const KeptVariables& variables);
 
   std::filesystem::path directory_;
   SnapshotLimits limits_;

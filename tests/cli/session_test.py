@@ -110,13 +110,75 @@ class Sessions(unittest.TestCase):
         )
         self.assertEqual(first["session_id"], session)
         second = self.result_in(session, "print(open('a').read(), 'x' in globals())")
-        self.assertEqual(second["stdout"], "abc False\n")
+        self.assertEqual(second["stdout"], "abc True\n")
         self.assertEqual(second["resumed"], {"source": "snapshot"})
         shown = self.hearth("show", session).stdout
         self.assertIn("TOKEN", shown)
         self.assertNotIn("abc", shown)
         listed = json.loads(self.hearth("list", "--json").stdout)["items"]
         self.assertEqual([item["labels"] for item in listed], [{"user": "7"}])
+
+    def test_variables_that_pickle_come_back_and_the_others_are_named(self):
+        session = self.new()
+        script = "import json, math as m\nfrom os import sep\nx = {'a': 1}\ny = x\n" + (
+            "def f(): return x\nlines = open('/dev/null')"
+        )
+        done = self.hearth("run", session, script=script)
+        self.assertIn("they do not pickle: the variables f, lines\n", done.stderr)
+        look = "print(json.dumps(x), y is x, m.floor(1.5), sep, 'f' in globals())"
+        second = self.result_in(session, look)
+        self.assertEqual(second["stdout"], '{"a": 1} True 1 / False\n')
+        lost = {"source": "snapshot", "lost_variables": ["f", "lines"]}
+        self.assertEqual(second["resumed"], lost)
+        self.assertIn("[resumed from a snapshot; lost: f, lines]", second["text"])
+        self.assertEqual(self.run_in(session, "print(x, 'y' in dir())"), "{'a': 1} True\n")
+        self.hearth("restart", session)
+        self.assertEqual(self.run_in(session, "print('x' in dir())"), "False\n")
+
+    def test_a_variable_that_attacks_its_pickling_harms_only_itself(self):
+        session = self.new()
+        script = """
+class Attack:
+    def __reduce__(self):
+        return (eval, ("__import__('os').kill(__import__('os').getpid(), 9)",))
+import collections
+attack, x = Attack(), 1
+open('a', 'w').write('kept')
+class Hang:
+    def __reduce__(self):
+        while True: pass
+"""
+        self.run_in(session, script)
+        look = "print(open('a').read(), 'x' in dir(), 'attack' in dir())"
+        second = self.result_in(session, look)
+        self.assertEqual(second["stdout"], "kept False False\n")
+        self.assertIn("attack", second["resumed"]["lost_variables"])
+        self.run_in(session, script + "hang = Hang()")
+        self.assertEqual(self.run_in(session, look), "kept False False\n")
+
+    def test_fields_of_a_session_can_be_changed_later(self):
+        session = self.new("--label", "a=1", "-e", "OLD=1", "--on-expire", "pause")
+        changes = ["--label", "b=2", "--no-label", "a", "-e", "NEW=2", "--no-env", "OLD"]
+        self.hearth("set", session, *changes, "--ttl", "3600", "--on-idle", "delete")
+        shown = json.loads(self.hearth("show", "--json", session).stdout)
+        self.assertEqual(shown["labels"], {"b": "2"})
+        self.assertEqual(shown["env_names"], ["NEW"])
+        self.assertEqual((shown["on_idle"], shown["on_expire"]), ("delete", "pause"))
+        self.assertIn("expires_at", shown)
+        self.hearth("set", session, "--ttl", "never")
+        shown = json.loads(self.hearth("show", "--json", session).stdout)
+        self.assertNotIn("expires_at", shown)
+        self.assertIn("expects seconds", self.hearth("set", session, "--ttl", "x", code=2).stderr)
+
+    def test_an_older_generation_becomes_the_latest(self):
+        session = self.new()
+        for number in (1, 2):
+            self.run_in(session, "open('a', 'w').write('%d'); x = %d" % (number, number))
+        shown = json.loads(self.hearth("show", "--json", session).stdout)
+        older = shown["generation"] - 1
+        done = self.hearth("resume", "--json", session, "--generation", str(older))
+        self.assertEqual(json.loads(done.stdout)["generation"], older)
+        self.assertEqual(self.run_in(session, "print(open('a').read(), x)"), "1 1\n")
 
     def test_a_session_can_be_copied_exported_and_imported(self):
         session = self.new()
@@ -135,6 +197,10 @@ class Sessions(unittest.TestCase):
         self.hearth("rm", session)
         done = self.hearth("run", session, script="1", code=2)
         self.assertIn("is gone: deleted", done.stderr)
+        failed = self.hearth("run", "--json", session, script="1", code=2)
+        self.assertEqual(json.loads(failed.stdout)["code"], "gone")
+        failed = self.hearth("show", "--json", "ses_nothing", code=2)
+        self.assertEqual(json.loads(failed.stdout)["code"], "not_found")
         done = self.hearth("show", "ses_nothing", code=2)
         self.assertIn("there is no session ses_nothing", done.stderr)
         self.assertIn("total 0\n", self.hearth("stats").stdout)

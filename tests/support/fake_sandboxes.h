@@ -1,5 +1,6 @@
 // tests/support/fake_sandboxes.h: sandboxes for sessions that are only a map of files. A script is
-// "write NAME TEXT", "remove NAME", "link NAME TARGET", "crash", or anything else that does
+// "write NAME TEXT", "remove NAME", "link NAME TARGET", "read NAME", the same with variables as
+// "set", "get" and "define" (one that does not pickle), "crash", or anything else that does
 // nothing.
 #pragma once
 
@@ -105,6 +106,31 @@ class FakeSandbox : public session::LiveSandbox {
   Task<> end_processes() override {
     only_at_rest("end processes");
     co_await world_.step("end processes");
+    variables_.clear();
+  }
+  Task<session::KeptVariables> keep_variables(session::VariableLimits limits) override {
+    only_at_rest("keep variables");
+    co_await world_.step("keep variables");
+    session::KeptVariables kept;
+    for (const auto& [name, value] : variables_) {
+      if (value == "defined" || value.size() > limits.max_bytes) {
+        kept.lost.push_back(name);
+      } else {
+        kept.names.push_back(name);
+        kept.pickle.append(name).append(" ").append(value).append(" ");
+      }
+    }
+    co_return kept;
+  }
+  Task<std::vector<std::string>> restore_variables(const session::KeptVariables& variables,
+                                                   session::VariableLimits /*limits*/) override {
+    co_await world_.step("restore variables");
+    std::istringstream words(variables.pickle);
+    for (std::string name, value; words >> name >> value;) {
+      if (value == "bomb") is_gone_ = true;
+      variables_[name] = value;
+    }
+    co_return std::vector<std::string>();
   }
   Task<std::unique_ptr<session::TreeReader>> read_tree() override {
     only_at_rest("read a tree");
@@ -144,6 +170,9 @@ class FakeSandbox : public session::LiveSandbox {
     if (verb == "write") files_[name] = text;
     if (verb == "link") files_[name] = "-> " + text;
     if (verb == "remove") files_.erase(name);
+    if (verb == "set") variables_[name] = text;
+    if (verb == "define") variables_[name] = "defined";
+    if (verb == "get") result.stdout_text = variables_.contains(name) ? variables_[name] : "(none)";
     if (verb == "crash") is_gone_ = true;
     if (verb == "read") result.stdout_text = files_.contains(name) ? files_.at(name) : "(none)";
     co_await world_.step("end a run");
@@ -155,6 +184,7 @@ class FakeSandbox : public session::LiveSandbox {
   FakeWorld& world_;
   std::string id_ = "sb_" + random_id();
   Files files_;
+  std::map<std::string, std::string> variables_;
   Labels labels_;
   bool has_begun_ = false;
   bool is_busy_ = false;

@@ -272,3 +272,61 @@ TEST_CASE("a pause that fails leaves the session as it was") {
   sessions.run(sessions->pause(id, "ann"));
   CHECK(sessions.turn(id, "read a").result.stdout_text == "1");
 }
+
+TEST_CASE("variables come back with the snapshot, and those that could not be kept are named") {
+  const Disk disk;
+  std::string id;
+  {
+    OpenSessions sessions(disk, {.variables = {.max_bytes = 10}});
+    id = sessions.used("set x 1");
+    sessions.turn(id, "set large 12345678901");
+    sessions.turn(id, "define f");
+    const session::PauseAnswer paused = sessions.run(sessions->pause(id, "ann"));
+    CHECK(paused.lost_variables == std::vector<std::string>{"f", "large"});
+  }
+  OpenSessions sessions(disk);
+  const session::RunAnswer answer = sessions.turn(id, "get x");
+  CHECK(answer.result.stdout_text == "1");
+  CHECK(answer.resumed->lost_variables == std::vector<std::string>{"f", "large"});
+  CHECK(sessions.turn(id, "get f").result.stdout_text == "(none)");
+  sessions.run(sessions->restart(id, "ann"));
+  CHECK(sessions.turn(id, "get x").result.stdout_text == "(none)");
+}
+
+TEST_CASE("a variable that has changed makes a new generation, and one that has not costs none") {
+  const Disk disk;
+  OpenSessions sessions(disk);
+  const std::string id = sessions.used("set x 1");
+  CHECK(sessions.run(sessions->pause(id, "ann")).written);
+  sessions.turn(id, "get x");
+  CHECK_FALSE(sessions.run(sessions->pause(id, "ann")).written);
+  sessions.turn(id, "set x 2");
+  CHECK(sessions.run(sessions->pause(id, "ann")).generation == 2);
+  CHECK(sessions.run(sessions->resume(id, "ann", 1)).generation == 1);
+  CHECK(sessions.turn(id, "get x").result.stdout_text == "1");
+}
+
+TEST_CASE("a variable that kills its sandbox when it is unpickled is lost, and the files are not") {
+  const Disk disk;
+  OpenSessions sessions(disk);
+  const std::string id = sessions.used("set x bomb");
+  sessions.turn(id, "write a 1");
+  sessions.run(sessions->pause(id, "ann"));
+  const session::RunAnswer answer = sessions.turn(id, "read a");
+  CHECK(answer.result.stdout_text == "1");
+  CHECK(answer.resumed->lost_variables == std::vector<std::string>{"x"});
+  CHECK(sessions.world.alive == 1);
+}
+
+TEST_CASE("variables that are damaged on the disk are an error, as a damaged workspace is") {
+  const Disk disk;
+  OpenSessions sessions(disk);
+  const std::string id = sessions.used("set x 1");
+  sessions.run(sessions->pause(id, "ann"));
+  const auto file = disk.snapshots() / id / "1" / "variables.pickle";
+  SUBCASE("another byte") { std::ofstream(file) << "x 2 "; }
+  SUBCASE("no file") { std::filesystem::remove(file); }
+  CHECK_THROWS_AS(sessions.turn(id, "get x"), session::SnapshotDamaged);
+  CHECK(sessions.world.alive == 0);
+  CHECK(sessions.run(sessions->resume(id, "ann", 0)).source == ResumeSource::fresh);
+}
