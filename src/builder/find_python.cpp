@@ -94,7 +94,9 @@ class Census {
     // Some version managers have one program behind every name, which looks at how it was called.
     if (!real.filename().string().starts_with("python")) real = program;
     if (!asked_.insert(std::move(real)).second) return;
-    if (const auto reason = os::distrust_of_python(program)) {
+    auto reason = os::distrust_of_found_program(program);
+    if (!reason) reason = os::distrust_of_python(program);
+    if (reason) {
       passed_over_.push_back(program.string() + " (" + reason->what() + ')');
       return;
     }

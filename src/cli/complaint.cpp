@@ -1,6 +1,7 @@
 #include "cli/complaint.h"
 
 #include "backend/errors.h"
+#include "base/printable.h"
 #include "cli/exit_code.h"
 #include "settings/diagnostic.h"
 
@@ -14,7 +15,7 @@ namespace hearth::cli {
 namespace {
 
 int complain(const std::string& message, int code) {
-  std::cerr << "hearth: " << message << '\n';
+  std::cerr << "hearth: " << printable(message) << '\n';
   return code;
 }
 
@@ -26,13 +27,13 @@ int complain_about_current_exception() try {
   return complain(error.what(), exit_code::cannot_sandbox);
 } catch (const backend::SpawnError& error) {
   // With a traceback it is a tool or a preloaded module, else the machine.
-  std::cerr << error.traceback;
+  std::cerr << printable(error.traceback);
   return complain(error.what(),
                   error.traceback.empty() ? exit_code::cannot_sandbox : exit_code::invalid_input);
 } catch (const backend::ReadyTimeout& error) {
   return complain(error.what(), exit_code::cannot_sandbox);
 } catch (const backend::BuildError& error) {
-  std::cerr << error.log;
+  std::cerr << printable(error.log);
   return complain(error.what(), exit_code::invalid_input);
 } catch (const settings::SettingsError& error) {
   std::cerr << settings::render(error, false);

@@ -4,6 +4,7 @@
 #include "cli/complaint.h"
 #include "cli/exit_code.h"
 #include "os/durable_files.h"
+#include "os/trusted_path.h"
 #include "runtime/backends.h"
 
 #include <fmt/format.h>
@@ -72,6 +73,8 @@ void write_starter(const fs::path& directory, std::ostream& out) {
   }
   const std::string python = runtime::plain_blueprint().python_version;
   make_directory(tool.parent_path());
+  // Nothing is written where another user could lead it elsewhere.
+  os::resolve_trusted_way(tool);
   os::write_new_file(tool, starter_tool, 0644);
   os::write_new_file(configuration, fmt::format(fmt::runtime(starter_configuration), python), 0644);
   const std::string enter = directory == "." ? "" : "cd " + shown(directory) + "\n  ";

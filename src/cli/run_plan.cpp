@@ -18,21 +18,24 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view usual_name = "default";
 constexpr std::int64_t most_megabytes = 16'777'216;  // as in a configuration
-constexpr const char* built_in = "built-in.toml";    // the name of no file
 
-settings::LoadedSettings load(const RunOptions& options, const settings::Env& env) {
+settings::LoadedSettings load(const RunOptions& options, const settings::Env& env, RunPlan& plan) {
   std::optional<fs::path> named;
   if (options.config) named = *options.config;
   std::vector<settings::CommandLineSetting> overrides = options.overrides;
   if (!options.backend.empty()) overrides.push_back({"pool.backend", options.backend});
-  settings::SettingsInput input{.file = built_in, .env = env, .command_line = overrides};
+  settings::SettingsInput input{.file = "built-in.toml", .env = env, .command_line = overrides};
   std::optional<settings::SettingsFile> file;
   try {
     file = settings::find_settings_file(named, env);
   } catch (const Error&) {
     if (named) throw;
   }
-  if (file) input = settings::read_settings_input(*file, env, std::move(overrides));
+  if (file) {
+    plan.configuration = fs::absolute(file->path).lexically_normal().string();
+    plan.configuration_was_named = file->was_named;
+    input = settings::read_settings_input(*file, env, std::move(overrides));
+  }
   return runtime::load_configuration(std::move(input), runtime::usual_backends());
 }
 
@@ -144,9 +147,9 @@ std::optional<blueprint::FileResource> parse_mount(const std::string& text) {
 }
 
 RunPlan make_run_plan(const RunOptions& options, const settings::Env& env) {
-  settings::LoadedSettings loaded = load(options, env);
-  if (options.allow_degraded) loaded.settings.native.allow_degraded = true;
   RunPlan plan;
+  settings::LoadedSettings loaded = load(options, env, plan);
+  if (options.allow_degraded) loaded.settings.native.allow_degraded = true;
   if (!options.any_blueprint) plan.blueprint = choose_blueprint(loaded.settings, options.blueprint);
   if (auto missing = runtime::missing_host_paths(loaded, plan.blueprint); !missing.empty())
     throw settings::SettingsError(std::move(missing));
@@ -162,7 +165,6 @@ RunPlan make_run_plan(const RunOptions& options, const settings::Env& env) {
       tools.push_back(named_tool(file, plan.blueprint));
   plan.registry = runtime::register_settings(loaded, runtime::usual_backends());
   if (!tools.empty()) plan.registry.register_tools(std::move(tools));
-  if (loaded.file != built_in) plan.configuration = fs::absolute(loaded.file).lexically_normal();
   plan.settings = std::move(loaded.settings);
   return plan;
 }

@@ -48,7 +48,8 @@ struct RunPlan {
   settings::Settings settings{};
   registry::ToolRegistry registry{};
   std::string blueprint{};
-  std::string configuration{};  // the absolute path of its file; empty: there is none
+  std::string configuration{};          // the absolute path of its file; empty: there is none
+  bool configuration_was_named = true;  // or is the machine's; false: the current directory's
 };
 
 // SettingsError, ConfigError, ToolError, UnknownBlueprint or Error, each with a message for people.

@@ -3,6 +3,7 @@
 #include "api/execution.h"
 #include "api/problem.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "cli/complaint.h"
 #include "cli/exit_code.h"
 #include "cli/run_output.h"
@@ -92,8 +93,9 @@ void print(const SessionOptions& options, const session::SessionView& view) {
   }
 }
 
-session::CreateRequest create_request(const SessionOptions& options, const std::string& blueprint) {
-  session::CreateRequest request{.owner = local_owner, .blueprint = blueprint};
+session::CreateRequest create_request(const SessionOptions& options, const SessionWork& work) {
+  session::CreateRequest request{.owner = local_owner, .blueprint = work.plan().blueprint};
+  request.details.configuration = work.plan().configuration;
   request.details.labels = pairs_in(options.labels, "--label");
   request.details.env = pairs_in(options.env, "--env");
   if (!options.idle_timeout.empty())
@@ -117,11 +119,11 @@ Task<int> create_paused(const SessionOptions& options, SessionWork& work,
 }
 
 Task<int> make_new(const SessionOptions& options, SessionWork& work) {
-  co_return co_await create_paused(options, work, create_request(options, work.usual_blueprint()));
+  co_return co_await create_paused(options, work, create_request(options, work));
 }
 
 Task<int> import_tar(const SessionOptions& options, SessionWork& work) {
-  session::CreateRequest request = create_request(options, work.usual_blueprint());
+  session::CreateRequest request = create_request(options, work);
   request.archive =
       os::UniqueFd(options.file == "-" ? ::dup(STDIN_FILENO)
                                        : ::open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
@@ -165,11 +167,23 @@ void tell_lost(const std::vector<std::string>& variables) {
   if (variables.empty()) return;
   std::string names;
   for (const std::string& name : variables) names += (names.empty() ? "" : ", ") + name;
-  std::cerr << "hearth: not kept, as they do not pickle: the variables " << names << '\n';
+  std::cerr << "hearth: not kept, as they do not pickle: the variables " << printable_line(names)
+            << '\n';
+}
+
+// The tools of a repository that a user happens to be in have no business in its sessions.
+void require_own_configuration(const session::SessionView& view, const RunPlan& plan) {
+  const std::string& made_with = view.details.configuration;
+  if (plan.configuration_was_named || plan.configuration == made_with) return;
+  throw Error("the session " + view.record.id + " was made " +
+              (made_with.empty() ? "without a configuration" : "with " + made_with) +
+              "; leave this directory, whose hearth.toml is another, or name the one to use with "
+              "--config");
 }
 
 Task<int> run_script(const SessionOptions& options, std::string script, SessionWork& work) {
   const session::SessionView view = co_await work.sessions().get(options.id, local_owner);
+  require_own_configuration(view, work.plan());
   co_await work.start(view.record.blueprint);
   execution::TurnRequest request = turn_request(options, std::move(script));
   api::Execution execution{.id = request.execution_id, .session_id = options.id, .is_step = true};
@@ -185,7 +199,8 @@ Task<int> run_script(const SessionOptions& options, std::string script, SessionW
   const session::PauseAnswer paused = co_await work.sessions().pause(options.id, local_owner);
   output->ended(answer.result, execution);
   for (const std::string& path : paused.left_out)
-    std::cerr << "hearth: not kept, as it is no file, directory or link: " << path << '\n';
+    std::cerr << "hearth: not kept, as it is no file, directory or link: " << printable_line(path)
+              << '\n';
   if (!options.as_json && !options.quiet) tell_lost(paused.lost_variables);
   co_return exit_code_of(answer.result);
 }
@@ -287,7 +302,8 @@ Task<int> export_tar(const SessionOptions& options, SessionWork& work) {
   const std::vector<std::string> left_out = co_await work.sessions().export_to(
       options.id, local_owner, file.get(), to_stdout ? "standard output" : options.file);
   for (const std::string& path : left_out)
-    std::cerr << "hearth: left out, as this link could lead out of the archive: " << path << '\n';
+    std::cerr << "hearth: left out, as this link could lead out of the archive: "
+              << printable_line(path) << '\n';
   co_return exit_code::ok;
 }
 

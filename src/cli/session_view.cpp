@@ -1,5 +1,6 @@
 #include "cli/session_view.h"
 
+#include "base/printable.h"
 #include "blueprint/encode.h"
 #include "session/session_details.h"
 
@@ -66,7 +67,7 @@ std::string session_lines(const session::SessionView& view) {
   for (const auto& [key, value] : session_json(view)) {
     const std::string text =
         value.is_string() ? std::string(value.as_string()) : json::serialize(value);
-    lines += fmt::format("{:<20} {}\n", std::string_view(key), text);
+    lines += fmt::format("{:<20} {}\n", std::string_view(key), printable_line(text));
   }
   return lines;
 }
@@ -78,7 +79,7 @@ std::string session_table(const std::vector<session::SessionView>& views) {
     const std::string line = fmt::format("{:<36}  {:<8}  {:<24}  {:<14}  {}", view.record.id,
                                          enum_name(session::public_state(view.record.state)),
                                          time_text(view.record.last_used_at), view.record.blueprint,
-                                         labels_text(view.details));
+                                         printable_line(labels_text(view.details)));
     table += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
   }
   return table;

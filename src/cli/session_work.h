@@ -27,8 +27,8 @@ class SessionWork {
 
   // Before anything that may start a sandbox of it.
   Task<> start(std::string blueprint);
-  // The one that the configuration or the command line chose.
-  const std::string& usual_blueprint() const { return plan_.blueprint; }
+  // What the configuration and the command line chose.
+  const RunPlan& plan() const { return plan_; }
 
   // A turn that an interrupt asks to end.
   Task<session::RunAnswer> run(std::string id, execution::TurnRequest request,

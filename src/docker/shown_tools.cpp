@@ -29,6 +29,8 @@ ShownTools::~ShownTools() {
 
 fs::path ShownTools::directory_of(const std::vector<ToolFile>& tools) const {
   // Numbered, as a set of tools never changes once a container may show it.
+  // The engine mounts what is in it; other users of this machine need not read it.
+  os::make_private_directory(directory_.parent_path());
   os::make_trusted_directory(directory_, 0755);
   std::size_t number = 0;
   while (fs::exists(directory_ / std::to_string(number))) ++number;

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <string>
@@ -59,7 +60,12 @@ void replace_file(const fs::path& path, std::string_view content, mode_t mode) {
 
 void make_directory(const fs::path& path, mode_t mode) {
   if (::mkdir(path.c_str(), mode) != 0) throw OsError("create " + path.string());
-  set_mode(path, mode);
+  // Another user of the directory above may have exchanged it for a link to anything.
+  const UniqueFd made(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts{};
+  if (!made || ::fstat(made.get(), &facts) != 0) throw OsError("open " + path.string());
+  if (facts.st_uid != ::geteuid()) throw Error(path.string() + " was exchanged");
+  if (::fchmod(made.get(), mode) != 0) throw OsError("change the mode of " + path.string());
 }
 
 void make_world_readable(const fs::path& tree) {

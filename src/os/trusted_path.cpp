@@ -302,6 +302,18 @@ std::optional<UntrustedPath> distrust_of_program(const fs::path& program) {
   return ::geteuid() == 0 ? distrust_of(program) : std::nullopt;
 }
 
+std::optional<UntrustedPath> distrust_of_found_program(const fs::path& program) {
+  std::error_code failed;
+  const fs::path real = fs::canonical(program, failed);
+  if (failed) return std::nullopt;
+  for (const fs::path& path : {program.parent_path(), real.parent_path(), real}) {
+    struct stat facts{};
+    if (::stat(path.c_str(), &facts) == 0 && (facts.st_mode & S_IWOTH) != 0)
+      return UntrustedPath(path, "every user can write it", "chmod o-w " + path.string());
+  }
+  return std::nullopt;
+}
+
 std::optional<UntrustedPath> distrust_of_python(const fs::path& program) {
   if (::geteuid() != 0) return std::nullopt;
   std::error_code failed;

@@ -70,6 +70,9 @@ std::optional<UntrustedPath> distrust_of(const std::filesystem::path& path);
 // The same for a program, which only root must mistrust: an ordinary user's shell runs it as well.
 std::optional<UntrustedPath> distrust_of_program(const std::filesystem::path& program);
 
+// The same for a program that was searched, not named: no user runs what any user can write.
+std::optional<UntrustedPath> distrust_of_found_program(const std::filesystem::path& program);
+
 // The same for a Python, which obeys a pyvenv.cfg beside it and in the directory above: root must
 // trust both directories, so that no other user can create one there.
 std::optional<UntrustedPath> distrust_of_python(const std::filesystem::path& program);

@@ -53,6 +53,24 @@ TEST_CASE("what belongs to the user or to root and is written by no one else is 
   CHECK(reason(root, directory | 0755, 0, 50).empty());
 }
 
+TEST_CASE("a program that was searched is not run where every user can write") {
+  const test::TemporaryDirectory folder;
+  fs::create_directories(folder.path() / "bin");
+  folder.write("bin/python3.19", "");
+  const fs::path program = folder.path() / "bin/python3.19";
+  const auto refused = [&](const fs::path& path, mode_t mode, mode_t usual) {
+    ::chmod(path.c_str(), mode);
+    const auto reason = os::distrust_of_found_program(program);
+    ::chmod(path.c_str(), usual);
+    return reason && contains(reason->what(), "every user can write it");
+  };
+  CHECK_FALSE(os::distrust_of_found_program(program));
+  CHECK(refused(program, 0757, 0755));
+  CHECK(refused(program.parent_path(), 0777, 0755));
+  CHECK(refused(program.parent_path(), 01777, 0755));
+  CHECK_FALSE(refused(program.parent_path(), 0775, 0755));
+}
+
 TEST_CASE("what belongs to another user is refused with the owner and the command") {
   CHECK(reason(root, file | 0600, 1001, 0) ==
         "trust /x: it belongs to user 1001, not to root. If what is there is good: chown root /x");

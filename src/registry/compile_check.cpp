@@ -30,7 +30,7 @@ constexpr int nobody = 65534;
 // Sources travel as base64: Python decides about their encoding, from their bytes. The compiler has
 // had bugs, so it works with the rights of no user, within limits.
 constexpr const char* checker = R"(
-import ast, base64, encodings, json, os, resource, sys, warnings
+import ast, base64, encodings, importlib, json, os, pkgutil, resource, sys, warnings
 memory_bytes, cpu_seconds, user, jobs_fd = map(int, sys.argv[1:])
 
 def limit(kind, value):
@@ -38,7 +38,6 @@ def limit(kind, value):
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(kind, (value, value))
 
-# Codecs are still to be imported, and root's library may be closed to other users.
 def can_import_as(user):
     os.setegid(user)
     os.seteuid(user)
@@ -48,12 +47,21 @@ def can_import_as(user):
         os.seteuid(0)
         os.setegid(0)
 
+# A source may name any of them.
+def import_codecs():
+    for codec in pkgutil.iter_modules(encodings.__path__):
+        try:
+            importlib.import_module("encodings." + codec.name)
+        except ImportError:
+            pass  # of another system
+
 def drop_privileges():
     try:
         os.setgroups([])
-        if can_import_as(user):
-            os.setresgid(user, user, user)
-            os.setresuid(user, user, user)
+        if not can_import_as(user):
+            import_codecs()  # while root's library can be read
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
     except OSError:
         pass  # this user namespace has no other user
 

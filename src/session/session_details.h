@@ -36,6 +36,7 @@ struct SessionDetails {
   std::optional<std::int64_t> idle_timeout_ms{};  // absent: the manager's
   EndAction on_idle = EndAction::pause;
   EndAction on_expire = EndAction::remove;
+  std::string configuration{};  // of its blueprint: a path; empty: none
   bool operator==(const SessionDetails&) const = default;
 };
 
@@ -58,6 +59,7 @@ void for_each_field(Self& details, Visit&& visit) {
   visit("idle_timeout_ms", details.idle_timeout_ms);
   visit("on_idle", details.on_idle);
   visit("on_expire", details.on_expire);
+  visit("configuration", details.configuration);
 }
 
 std::string to_json(const SessionDetails& details);

@@ -151,6 +151,19 @@ class CommandLine(unittest.TestCase):
                 files = [file for _, _, found in os.walk(place) for file in found]
                 self.assertEqual(files, [os.path.basename(name)])
 
+    @unittest.skipIf(os.geteuid() != 0, "only root can give a link away")
+    def test_init_writes_nothing_where_another_user_leads_it_elsewhere(self):
+        with tempfile.TemporaryDirectory(dir=self.place) as place:
+            elsewhere = os.path.join(place, "elsewhere")
+            os.mkdir(elsewhere)
+            os.symlink(elsewhere, os.path.join(place, "tools"))
+            os.lchown(os.path.join(place, "tools"), 65534, 65534)
+            done = self.hearth("init", place)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("it belongs to user 65534", done.stderr)
+            self.assertEqual(os.listdir(elsewhere), [])
+            self.assertEqual(sorted(os.listdir(place)), ["elsewhere", "tools"])
+
 
 if __name__ == "__main__":
     unittest.main()

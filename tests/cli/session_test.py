@@ -64,11 +64,11 @@ class Sessions(unittest.TestCase):
         os.chmod(self.folder.name, 0o755)
         self.env = {**os.environ, "HEARTH_STATE_DIR": os.path.join(self.folder.name, "state")}
 
-    def hearth(self, *arguments, script=None, code=0):
+    def hearth(self, *arguments, script=None, code=0, cwd=None):
         done = subprocess.run(
             [HEARTH, "session", *arguments],
             input=script,
-            cwd=self.folder.name,
+            cwd=cwd or self.folder.name,
             env=self.env,
             capture_output=True,
             text=True,
@@ -204,6 +204,25 @@ class Hang:
         done = self.hearth("show", "ses_nothing", code=2)
         self.assertIn("there is no session ses_nothing", done.stderr)
         self.assertIn("total 0\n", self.hearth("stats").stdout)
+
+    def test_the_configuration_of_another_directory_is_not_used_unless_it_is_named(self):
+        session = self.new()
+        with tempfile.TemporaryDirectory() as place:
+            with open(os.path.join(place, "hearth.toml"), "w", encoding="utf-8") as file:
+                file.write("[[blueprint]]\nname = 'default'\n")
+            refused = self.hearth("run", session, script="1", code=2, cwd=place)
+            self.assertIn("was made without a configuration; leave this directory", refused.stderr)
+            done = self.hearth("run", "-c", "hearth.toml", session, script="2", cwd=place)
+            self.assertEqual(done.returncode, 0)
+            own = self.hearth("new", cwd=place).stdout.strip()
+            self.hearth("run", own, script="3", cwd=place)
+
+    def test_names_that_a_terminal_would_obey_are_shown_harmlessly(self):
+        session = self.new()
+        script = "open('b', 'w').close(); import os; os.mkfifo('a\x1b[2J')"
+        done = self.hearth("run", session, script=script)
+        self.assertIn("directory or link: a\\x1b[2J\n", done.stderr)
+        self.assertNotIn("\x1b", done.stderr)
 
     def test_a_damaged_snapshot_is_an_error_that_names_a_way_out(self):
         session = self.new()
