@@ -1,4 +1,5 @@
-# What `cmake --install` puts where: bin/hearth; the programs it starts in libexec/hearth; libraries, and
+# What `cmake --install` puts where: bin/hearth; the programs it starts in libexec/hearth; the manual page
+# and the completions of shells in share; libraries, and
 # public headers in include/hearth; and the package that find_package(Hearth) finds.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -12,6 +13,7 @@ function(install_programs)
   install(TARGETS hearth-init hearth-launcher hearth-isolate
     RUNTIME DESTINATION ${HEARTH_LIBEXECDIR} LIBRARY DESTINATION ${HEARTH_LIBEXECDIR})
   install(DIRECTORY ${CMAKE_BINARY_DIR}/bin/executor_harness DESTINATION ${HEARTH_LIBEXECDIR})
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR})
 endfunction()
 
 # Sets `result` to headers of src/ and all that they include, directly or not. As of the last configuration:

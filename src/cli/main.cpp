@@ -1,6 +1,7 @@
 // The program `hearth`. Each command is a file of its own beside this one.
 #include "cli/bench_command.h"
 #include "cli/command_line.h"
+#include "cli/completion_command.h"
 #include "cli/config_command.h"
 #include "cli/doctor_command.h"
 #include "cli/exit_code.h"
@@ -8,6 +9,7 @@
 #include "cli/init_command.h"
 #include "cli/run_command.h"
 #include "cli/session_command.h"
+#include "cli/tools_command.h"
 #include "os/own_memory.h"
 
 #include <CLI/CLI.hpp>
@@ -32,10 +34,12 @@ int run_command_line(hearth::cli::Arguments arguments) {
   hearth::cli::add_run_command(app, result);
   hearth::cli::add_session_command(app, result);
   hearth::cli::add_bench_command(app, result);
+  hearth::cli::add_tools_command(app, result);
   hearth::cli::add_image_command(app, result);
   hearth::cli::add_config_command(app, result);
   hearth::cli::add_doctor_command(app, result);
   hearth::cli::add_init_command(app, result);
+  hearth::cli::add_completion_commands(app);
   arguments = hearth::cli::without_shorthands(std::move(arguments), app);
   try {
     app.parse(hearth::cli::Arguments(arguments.rbegin(), arguments.rend()));  // as CLI11 takes them

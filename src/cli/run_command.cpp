@@ -168,9 +168,8 @@ auto before_the_start(Step step) try {
   throw api::RequestRefused(std::move(problem));
 }
 
-int run(const RunOptions& options, const settings::Env& env) {
-  const auto scripts = before_the_start([&] { return read_scripts(options); });
-  const auto plan = before_the_start([&] { return make_run_plan(options, env); });
+int run_planned(const RunPlan& plan, const RunOptions& options, const settings::Env& env,
+                const std::vector<Script>& scripts) {
   log::configure(
       plan.settings.log.level == log::Level::info ? log::Level::warning : plan.settings.log.level,
       plan.settings.log.format);
@@ -188,6 +187,12 @@ int run(const RunOptions& options, const settings::Env& env) {
   loop.run();
   rethrow(failure);
   return code;
+}
+
+int run(const RunOptions& options, const settings::Env& env) {
+  const auto scripts = before_the_start([&] { return read_scripts(options); });
+  const auto plan = before_the_start([&] { return make_run_plan(options, env); });
+  return run_planned(plan, options, env, scripts);
 }
 
 bool is_interruption(const std::exception_ptr& failure) try {
@@ -211,9 +216,14 @@ void tell_failure(const RunOptions& options, const std::exception_ptr& failure) 
   }
 }
 
+// Only a native sandbox needs cgroups of this process.
+void enter_scope(const RunOptions& options, const settings::Env& env) {
+  if (options.backend.empty() || options.backend == "native") runtime::enter_delegated_scope(env);
+}
+
 int run_or_complain(const RunOptions& options) try {
   const settings::Env env = settings::current_env();
-  if (options.backend.empty() || options.backend == "native") runtime::enter_delegated_scope(env);
+  enter_scope(options, env);
   return run(options, env);
 } catch (...) {
   if (options.json != JsonAnswers::none) tell_failure(options, std::current_exception());
@@ -229,6 +239,17 @@ RunOptions checked_or_told(const RawRunOptions& raw) try {
 }
 
 }  // namespace
+
+int run_own_script(RunOptions options, const std::string& script) try {
+  const settings::Env env = settings::current_env();
+  enter_scope(options, env);
+  const RunPlan plan = make_run_plan(options, env);
+  for (const std::string& name : plan.registry.secret_names_of(plan.blueprint))
+    options.env[name] = "";
+  return run_planned(plan, options, env, {{.file = {}, .text = script, .language = "python"}});
+} catch (...) {
+  return complain_about_current_exception();
+}
 
 void add_run_command(CLI::App& app, int& result) {
   CLI::App* command = app.add_subcommand("run", "Run scripts, each in a fresh sandbox");

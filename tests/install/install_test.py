@@ -75,6 +75,18 @@ def check_headers(folder):
             raise SystemExit("headers of %s are installed" % module)
 
 
+def check_words(prefix):
+    for name in (
+        "man/man1/hearth.1",
+        "bash-completion/completions/hearth",
+        "zsh/site-functions/_hearth",
+        "fish/vendor_completions.d/hearth.fish",
+    ):
+        with open(prefix + "/share/" + name) as file:
+            if "allow" not in file.read():
+                raise SystemExit(name + " does not know --allow-degraded")
+
+
 def check_hearth(prefix, cwd):
     env = {**PLAIN, "HEARTH_STATE_DIR": cwd + "/state"}
     done = run(prefix + "/bin/hearth", "run", "-q", "-", cwd=cwd, env=env, script="print(6 * 7)")
@@ -100,6 +112,7 @@ def main():
         with kept(BUILD + "/install_manifest.txt"):
             run(CMAKE, "--install", BUILD, "--prefix", first, cwd=folder)
         check_headers(first + "/include/hearth")
+        check_words(first)
         check_hearth(first, folder)
         os.rename(first, second)
         check_hearth(second, folder)
