@@ -3,6 +3,7 @@
 #include "async/shielded.h"
 #include "async/within.h"
 #include "base/id.h"
+#include "base/joined.h"
 #include "base/log.h"
 #include "wire/protocol_error.h"
 
@@ -11,8 +12,11 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace hearth::execution {
 namespace {
@@ -21,6 +25,7 @@ namespace {
 constexpr std::uint64_t output_slack_bytes = 64 << 10;
 
 constexpr auto no_limit = std::chrono::nanoseconds::max();
+constexpr std::string_view missing_secret = "MissingSecret";  // what init calls its refusal
 
 // What is already in the stream arrives within this time.
 constexpr std::chrono::milliseconds overdue_patience{20};
@@ -67,6 +72,7 @@ struct Asked {
   std::uint64_t max_output_bytes;
   std::uint64_t memory_mb;  // 0: not known
   wire::Request request;
+  std::vector<std::string> places;  // where secrets that it lacks were looked for
 };
 
 // Although the task was cancelled.
@@ -79,10 +85,16 @@ Task<> completed(Task<> work) {
 std::uint64_t memory_mb_of(const wire::RunRequest& request) { return request.limits.memory_mb; }
 std::uint64_t memory_mb_of(const wire::ExecRequest& /*request*/) { return 0; }
 
-Asked asked(auto request) {
+Asked asked(auto request, const std::map<std::string, std::string>& places_of_secrets) {
   if (request.execution_id.empty()) request.execution_id = random_id();
-  return {request.execution_id, request.timeout_seconds, request.max_output_bytes,
-          memory_mb_of(request), std::move(request)};
+  std::vector<std::string> places;
+  for (const std::string& name : request.secrets) {
+    const auto place = places_of_secrets.find(name);
+    if (place != places_of_secrets.end() && !request.env.contains(name))
+      places.push_back(place->second);
+  }
+  return {request.execution_id,  request.timeout_seconds, request.max_output_bytes,
+          memory_mb_of(request), std::move(request),      std::move(places)};
 }
 
 }  // namespace
@@ -190,7 +202,9 @@ class ScriptExecutor::Exchange {
       }
     }
     deliver_held_back();
-    const auto* error = std::get_if<wire::ScriptError>(&event.body);
+    auto* error = std::get_if<wire::ScriptError>(&event.body);
+    if (error != nullptr && !asked_.places.empty() && error->name == missing_secret)
+      error->message += " (looked for in " + joined(asked_.places, "; ") + ')';
     if (error != nullptr && error->name == wire::process_killed) {
       held_back_ = std::move(event);
     } else {
@@ -249,10 +263,11 @@ class ScriptExecutor::Exchange {
 };
 
 ScriptExecutor::ScriptExecutor(backend::Sandbox& sandbox, ExecutorOptions options)
-    : sandbox_(sandbox), options_(options) {}
+    : sandbox_(sandbox), options_(std::move(options)) {}
 
 Task<ExecutionResult> ScriptExecutor::run(WireRequest request, OnEvent on_event, CommandIo io) {
-  Asked wanted = std::visit([](auto& one) { return asked(std::move(one)); }, request);
+  Asked wanted = std::visit(
+      [this](auto& one) { return asked(std::move(one), options_.places_of_secrets); }, request);
   // Init refuses more than a year; until it has said so, the clock must not overflow.
   const std::chrono::duration<double> script_limit(std::min(wanted.timeout_seconds, 3.2e7));
   const auto limit =

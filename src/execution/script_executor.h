@@ -13,6 +13,8 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 
 namespace hearth::execution {
@@ -23,6 +25,9 @@ using OnEvent = std::function<void(const wire::Event&)>;
 struct ExecutorOptions {
   // From the script's time limit to the kill of the sandbox: init must have had its chance.
   std::chrono::milliseconds host_grace{1500};
+  // Of secrets that have no value: where they were looked for. Init, which refuses the turn, cannot
+  // say it.
+  std::map<std::string, std::string> places_of_secrets{};
 };
 
 class ScriptExecutor {

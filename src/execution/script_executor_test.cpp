@@ -56,6 +56,26 @@ struct Played {
 
 }  // namespace
 
+TEST_CASE("H21: the error about missing secrets says where each was looked for") {
+  Played sandbox;
+  sandbox.executor = std::make_unique<ScriptExecutor>(
+      sandbox.sandbox, ExecutorOptions{.places_of_secrets = {{"A", "the moon"}, {"B", "the sea"}}});
+  const auto error_of = [&](std::map<std::string, std::string> env,
+                            std::vector<std::string> secrets, const char* name) {
+    wire::RunRequest request{.execution_id = "e",
+                             .script = "pass",
+                             .env = std::move(env),
+                             .secrets = std::move(secrets)};
+    sandbox.stream->say(line(wire::ScriptError{name, "refused", ""}) + good_end());
+    return test::run_task(sandbox.loop, sandbox.executor->run(std::move(request))).error->message;
+  };
+  CHECK(error_of({}, {"A", "B"}, "MissingSecret") == "refused (looked for in the moon; the sea)");
+  CHECK(error_of({{"A", "x"}}, {"A", "B"}, "MissingSecret") == "refused (looked for in the sea)");
+  // Without a missing secret it is a script's own word, and another error is about something else.
+  CHECK(error_of({{"A", "x"}}, {"A"}, "MissingSecret") == "refused");
+  CHECK(error_of({}, {"A"}, "ValueError") == "refused");
+}
+
 TEST_CASE("P29: the request goes out as one line and the events come back sorted into the result") {
   Played sandbox;
   sandbox.stream->say(line(wire::Stdout{"a"}) + line(wire::Stderr{"b"}) + line(wire::Stdout{"c"}) +

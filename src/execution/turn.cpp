@@ -16,7 +16,7 @@ struct Turn::State {
 
   State(pool::Lease& leased, WireRequest built, OnEvent listener, CommandIo streams)
       : lease(leased),
-        executor(leased.sandbox()),
+        executor(leased.sandbox(), {.places_of_secrets = leased.binding().secrets.places}),
         execution_id(std::visit([](const auto& one) { return one.execution_id; }, built)),
         request(std::move(built)),
         on_event(std::move(listener)),

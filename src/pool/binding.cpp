@@ -44,13 +44,15 @@ blueprint::NetworkPolicy narrowed(Problems& problems, const blueprint::NetworkPo
 }  // namespace
 
 Secrets resolve_secrets(std::vector<std::string> names, const std::map<std::string, Secret>& given,
-                        const FindSecret& find) {
-  Secrets secrets{std::move(names), {}};
+                        const FindSecret& find, const PlaceOfSecret& place_of) {
+  Secrets secrets{.names = std::move(names)};
   for (const std::string& name : secrets.names) {
     if (const auto found = given.find(name); found != given.end())
       secrets.values.emplace(*found);
     else if (std::optional<Secret> value = find ? find(name) : std::nullopt)
       secrets.values.emplace(name, *std::move(value));
+    else if (place_of)
+      secrets.places.emplace(name, place_of(name));
   }
   return secrets;
 }

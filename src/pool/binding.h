@@ -48,7 +48,8 @@ struct CheckoutOptions {
 
 struct Secrets {
   std::vector<std::string> names{};  // of the blueprint and its tools; a turn needs all of them
-  std::map<std::string, Secret> values{};  // of those that have one
+  std::map<std::string, Secret> values{};       // of those that have one
+  std::map<std::string, std::string> places{};  // where those that have none were looked for
 };
 
 struct Binding {
@@ -70,10 +71,12 @@ struct Binding {
 
 // The value of the secret of this name, where there is one.
 using FindSecret = std::function<std::optional<Secret>(const std::string& name)>;
+// Where it looks for the secret of this name, in words.
+using PlaceOfSecret = std::function<std::string(const std::string& name)>;
 // Each name's value, from `given` first, else what `find` says. A name without a value is left out,
 // and init refuses the turn.
 Secrets resolve_secrets(std::vector<std::string> names, const std::map<std::string, Secret>& given,
-                        const FindSecret& find);
+                        const FindSecret& find, const PlaceOfSecret& place_of = {});
 
 // ConfigError with everything that is wider than the blueprint, or wrong.
 Binding bind(const blueprint::SandboxConfig& config, const Secrets& secrets,

@@ -117,8 +117,8 @@ Task<> SandboxPool::start_one(std::string name, OnProgress on_progress,
                               std::map<std::string, Entry>& started) {
   refuse_allowed_hosts(registry_.blueprint(name));
   Entry entry;
-  entry.secrets =
-      resolve_secrets(registry_.secret_names_of(name), options_.secrets, options_.find_secret);
+  entry.secrets = resolve_secrets(registry_.secret_names_of(name), options_.secrets,
+                                  options_.find_secret, options_.place_of_secret);
   std::shared_ptr<backend::SandboxSource> source;
   std::exception_ptr failure;
   try {

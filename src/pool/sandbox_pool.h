@@ -26,6 +26,7 @@ struct PoolOptions {
   // that names them is started. It may throw.
   std::map<std::string, Secret> secrets{};
   FindSecret find_secret{};
+  PlaceOfSecret place_of_secret{};
 
   // For a controller that runs in a container: path prefixes as it sees them, and as the engine's
   // machine does. The longest that holds a path wins.

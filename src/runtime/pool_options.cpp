@@ -36,6 +36,13 @@ std::optional<Secret> find_secret(const settings::Settings& settings, const sett
   return Secret(found->second);
 }
 
+std::string place_of_secret(const settings::Settings& settings, const std::string& name) {
+  const auto source = settings.secrets.find(name);
+  if (source == settings.secrets.end()) return "the environment variable " + name;
+  if (source->second.file) return "the file " + *source->second.file + ", as [secrets] says";
+  return "the environment variable " + source->second.env.value_or(name) + ", as [secrets] says";
+}
+
 pool::PoolOptions pool_options(const settings::Settings& settings, const settings::Env& env,
                                std::map<std::string, Secret> given,
                                const pool::FleetOptions& fleet) {
@@ -45,6 +52,9 @@ pool::PoolOptions pool_options(const settings::Settings& settings, const setting
   options.secrets = std::move(given);
   options.find_secret = [settings, env](const std::string& name) {
     return find_secret(settings, env, name);
+  };
+  options.place_of_secret = [settings](const std::string& name) {
+    return place_of_secret(settings, name);
   };
   options.host_path_map = settings.host_path_map;
   if (wanted.max_uses != 0) options.max_uses = static_cast<std::uint64_t>(wanted.max_uses);

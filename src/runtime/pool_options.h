@@ -22,5 +22,7 @@ pool::PoolOptions pool_options(const settings::Settings& settings, const setting
 // cannot be read or another user could have written it.
 std::optional<Secret> find_secret(const settings::Settings& settings, const settings::Env& env,
                                   const std::string& name);
+// Where that looks: `the environment variable CRM_KEY_LIVE, as [secrets] says`.
+std::string place_of_secret(const settings::Settings& settings, const std::string& name);
 
 }  // namespace hearth::runtime

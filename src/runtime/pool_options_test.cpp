@@ -59,6 +59,9 @@ TEST_CASE("P17: a secret is in the map, else at its source, else the variable of
   CHECK(find_secret(settings, env, "IN_FILE") == Secret("from the file"));
   CHECK_FALSE(find_secret(settings, env, "UNSET"));
   CHECK_FALSE(find_secret(settings, env, "NEITHER"));
+  CHECK(runtime::place_of_secret(settings, "UNSET") ==
+        "the environment variable NOWHERE, as [secrets] says");
+  CHECK(runtime::place_of_secret(settings, "NEITHER") == "the environment variable NEITHER");
 
   const pool::PoolOptions options =
       pool_options(settings, env, {{"PLAIN", Secret("from the map")}});

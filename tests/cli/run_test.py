@@ -409,7 +409,10 @@ class Run(RunCase):
         )
         missing = self.run_hearth("-c", config, script=script)
         self.assertEqual(missing.returncode, 2)
-        self.assertIn("OTHER", missing.stderr)
+        self.assertIn(
+            "required secrets are missing: OTHER (looked for in the environment variable OTHER)",
+            missing.stderr,
+        )
         os.remove(os.path.join(self.folder.name, "key"))
         gone = self.run_hearth("-c", config, script=script)
         self.assertEqual(gone.returncode, 2)
