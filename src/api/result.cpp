@@ -64,7 +64,7 @@ void append_sandbox(ObjectWriter& object, const ExecutionResult& result,
                }));
   if (!result.python.version.empty()) {
     sandbox.text("python", result.python.version);
-    sandbox.text("python_path", result.python.path);
+    if (!result.python.path.empty()) sandbox.text("python_path", result.python.path);
   }
   sandbox.close();
   object.json("sandbox", json);

@@ -43,8 +43,11 @@ std::map<std::string, std::string> comments_for(const LoadedSettings& loaded,
   for (const auto& [key, origin] : loaded.origins) comments[key] = "from " + origin;
   for (std::size_t index = 0; index < loaded.settings.blueprints.size(); ++index) {
     const std::string& name = loaded.settings.blueprints[index].name;
-    comments[blueprint::element_of("blueprint", index)] =
-        "environment " + tools.blueprint_checksum(name);
+    const std::string place = blueprint::element_of("blueprint", index);
+    comments[place] = "environment " + tools.blueprint_checksum(name);
+    const std::string python =
+        runtime::python_in_use(loaded.settings, loaded.settings.blueprints[index]);
+    if (!python.empty()) comments[blueprint::member_of(place, "python_version")] = python;
   }
   return comments;
 }
@@ -58,12 +61,17 @@ std::string as_json(const LoadedSettings& loaded, const registry::ToolRegistry& 
   json::object environments;
   for (const std::string& name : tools.blueprint_names())
     environments.emplace(name, tools.blueprint_checksum(name));
+  json::object pythons;
+  for (const blueprint::SandboxConfig& config : loaded.settings.blueprints)
+    if (std::string python = runtime::python_in_use(loaded.settings, config); !python.empty())
+      pythons.emplace(config.name, std::move(python));
   json::object overridden;
   for (const auto& [key, origin] : loaded.origins) overridden.emplace(key, origin);
   return blueprint::print_json(json::object{{"file", loaded.file},
                                             {"settings", settings::to_tree(loaded.settings)},
                                             {"overridden", std::move(overridden)},
-                                            {"environments", std::move(environments)}}) +
+                                            {"environments", std::move(environments)},
+                                            {"pythons", std::move(pythons)}}) +
          '\n';
 }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 using namespace hearth;
@@ -58,6 +59,19 @@ blueprints = ["default"]
 )";
 
 }  // namespace
+
+TEST_CASE("config check says which Python scripts will run in, where this machine has it") {
+  const Folder folder;
+  const std::regex native(R"(\npython_version = "3[^"]*"  # 3\.\d+\.\S+ \(/.*\)\n)");
+  const fs::path file = folder.write("h.toml", "[[blueprint]]\nname = \"default\"\n");
+  CHECK(std::regex_search(run({.file = file}).out, native));
+  const Outcome json = run({.file = file, .as_json = true});
+  CHECK(std::regex_search(json.out, std::regex(R"re("default": "3\.\d+\.\S+ \(/.*\)")re")));
+  // That of an image is not on this machine.
+  const Outcome docker = run({.file = file, .overrides = {{"pool.backend", "docker"}}});
+  CHECK(contains(docker.out, "\npython_version = \"3"));
+  CHECK_FALSE(std::regex_search(docker.out, native));
+}
 
 TEST_CASE("config check prints the effective configuration with the checksum of each environment") {
   const Folder folder;

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace hearth::docker {
 
@@ -31,6 +32,9 @@ class DockerSandbox : public backend::Sandbox {
   Task<> set_limits(blueprint::ResourceLimits limits) override;
   Task<> probe() override;
 
+  backend::Interpreter python() const override { return {.version = python_version_}; }
+  void note_python(std::string version) { python_version_ = std::move(version); }
+
   // Throws SpawnError if the engine says that it is not what was ordered.
   Task<> check_posture() const;
   const std::string& container_id() const { return container_->id; }
@@ -39,7 +43,8 @@ class DockerSandbox : public backend::Sandbox {
   DockerSource& source_;
   std::shared_ptr<Container> container_;
   std::string short_id_;
-  ContainerStream& stream_;  // in channel_
+  std::string python_version_;  // as it said when it was ready
+  ContainerStream& stream_;     // in channel_
   SandboxChannel channel_;
 };
 

@@ -194,7 +194,7 @@ Task<std::unique_ptr<backend::Sandbox>> DockerSource::make(std::shared_ptr<Conta
   co_await client.call({.method = "POST", .path = path + "/start", .limit = limit});
   permit = {};
   try {
-    co_await backend::await_ready(sandbox->channel(), limit);
+    sandbox->note_python((co_await backend::await_ready(sandbox->channel(), limit)).python);
   } catch (const IncompleteRead&) {
     throw backend::SpawnError(why_not_ready(*container, words.last_words()));
   }

@@ -177,6 +177,15 @@ class Warnings {
 
 }  // namespace
 
+std::string python_in_use(const settings::Settings& settings, const SandboxConfig& config) try {
+  if (settings.pool.backend != "native") return {};
+  const builder::Python python =
+      builder::find_python(config.python_version, builder::usual_python_directories());
+  return python.version + " (" + python.executable.string() + ')';
+} catch (const builder::PythonNotFound&) {
+  return {};  // a warning says so
+}
+
 std::vector<Diagnostic> warnings_of(const LoadedSettings& loaded, const settings::Env& env) {
   return Warnings(loaded, env).take();
 }

@@ -18,4 +18,9 @@ std::vector<settings::Diagnostic> warnings_of(const settings::LoadedSettings& lo
 std::vector<settings::Diagnostic> missing_host_paths(const settings::LoadedSettings& loaded,
                                                      const std::string& blueprint);
 
+// The Python that scripts of this blueprint will run in, like `3.11.2 (/usr/bin/python3.11)`. Empty
+// where this machine does not say it: it is in an image, or there is none.
+std::string python_in_use(const settings::Settings& settings,
+                          const blueprint::SandboxConfig& config);
+
 }  // namespace hearth::runtime

@@ -61,6 +61,8 @@ constexpr std::array synonyms = std::to_array<Synonym>({
     {"files", "", "blueprint.resources"},
     {"source", "blueprint.resources", "blueprint.resources.host_path"},
     {"target", "blueprint.resources", "blueprint.resources.container_path"},
+    {"mount_path", "blueprint.resources", "blueprint.resources.container_path"},
+    {"path", "blueprint.resources", "blueprint.resources.container_path"},
     {"python", "", "blueprint.python_version"},
     {"version", "blueprint", "blueprint.python_version"},
     {"imports", "", "blueprint.preload"},

@@ -115,6 +115,8 @@ class OnTheHost(DockerTest):
         )
         self.assertEqual((done.returncode, done.stdout), (0, "version 1 sandbox\n"), done.stderr)
         self.assertEqual(self.containers(), [])
+        named = self.hearth("run", "-b", "box", script="import sys; print(sys.version.split()[0])")
+        self.assertTrue(named.stderr.endswith(", Python %s\n" % named.stdout.strip()), named.stderr)
         for script, options, code in (
             ("1/0", [], 1),
             ("while True: pass", ["--timeout", "0.3"], 124),

@@ -106,6 +106,28 @@ class WithoutCgroups(OrdinaryUser):
         self.assertIn('"name":"MemoryError"', done.stdout)
 
 
+class AsRoot(OrdinaryUser):
+    """Root may make cgroups and users, and needs nothing else."""
+
+    def run_as_root(self, *arguments, script):
+        state = os.path.join(self.root, "state")  # as on a machine that has never run it
+        return self.run_hearth(*arguments, script=script, user=0, HEARTH_STATE_DIR=state)
+
+    def test_a_script_runs_at_the_first_command_and_nothing_is_degraded(self):
+        for _ in "first", "second":
+            done = self.run_as_root("run", script="print('hello')")
+            self.assertEqual((done.returncode, done.stdout), (0, "hello\n"), done.stderr)
+            (line,) = done.stderr.splitlines()
+            self.assertRegex(line, r"^ok - in [^()]*$")
+
+    def test_the_limits_are_of_the_sandbox_and_its_user_is_not_root(self):
+        greedy = self.run_as_root("run", "-q", "-m", "64M", script="x = bytearray(400 << 20)")
+        self.assertEqual(greedy.returncode, 137, greedy.stderr)
+        user = self.run_as_root("run", "-q", script="import os; print(os.getuid())")
+        self.assertEqual(user.returncode, 0, user.stderr)
+        self.assertNotEqual(int(user.stdout), 0)
+
+
 GROUPS = "/sys/fs/cgroup"
 HAS_VERSION_2 = os.path.exists(GROUPS + "/cgroup.controllers")
 
