@@ -19,7 +19,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 
 namespace hearth::native {
 namespace {
@@ -60,11 +59,30 @@ Task<> process_ended(int pidfd) {
   }
 }
 
-pid_t pid_of(int pidfd) try {
-  constexpr std::string_view key = "\nPid:\t";
+namespace {
+
+// What the kernel says of it after `key`, to the end of the line.
+std::string fact_of(int pidfd, const std::string& key) {
+  const std::string line = "\n" + key + ":\t";
   const std::string info = os::read_file("/proc/self/fdinfo/" + std::to_string(pidfd), 4096);
-  const std::size_t found = info.find(key);
-  return found == std::string::npos ? 0 : std::max(std::atoi(info.c_str() + found + key.size()), 0);
+  const std::size_t found = info.find(line);
+  if (found == std::string::npos) return {};
+  const std::size_t start = found + line.size();
+  return info.substr(start, info.find('\n', start) - start);
+}
+
+}  // namespace
+
+bool is_below(int pidfd) try {
+  // Its pids, outermost first; -1 if it has exited.
+  const std::string pids = fact_of(pidfd, "NSpid");
+  return pids.find('\t') != std::string::npos || fact_of(pidfd, "Pid") == "-1";
+} catch (const Error&) {
+  return false;
+}
+
+pid_t pid_of(int pidfd) try {
+  return std::max(std::atoi(fact_of(pidfd, "Pid").c_str()), 0);
 } catch (const Error&) {
   return 0;
 }

@@ -12,6 +12,8 @@ void kill_process(int pidfd);
 // process used, so it must really have exited.
 Task<> process_ended(int pidfd);
 bool has_ended(int pidfd);
+// Whether its process is in a pid namespace below this process's own, or has exited.
+bool is_below(int pidfd);
 // Its pid as this process's /proc shows it; 0 if it has exited.
 pid_t pid_of(int pidfd);
 

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -63,6 +64,19 @@ class Wait {
 };
 
 }  // namespace
+
+TEST_CASE("only a process of a namespace below, or one that has exited, is below") {
+  Sleeper beside;
+  CHECK_FALSE(is_below(beside.pidfd()));
+  const os::UniqueFd own(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  CHECK_FALSE(is_below(own.get()));
+  const os::UniqueFd other(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  CHECK_FALSE(is_below(other.get()));
+  kill_process(beside.pidfd());
+  siginfo_t info{};
+  ::waitid(P_PID, static_cast<id_t>(beside.pid()), &info, WEXITED | WNOWAIT);
+  CHECK_FALSE(is_below(own.get()));
+}
 
 TEST_CASE("a process is known by its number until it has ended") {
   const Sleeper sleeper;

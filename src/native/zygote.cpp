@@ -6,9 +6,11 @@
 #include "base/scope_exit.h"
 #include "channel/sandbox_channel.h"
 #include "native/launcher_process.h"
+#include "native/pidfd.h"
 #include "os/packet.h"
 #include "os/pairs.h"
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
 
@@ -30,6 +32,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t max_report_bytes = std::size_t{128} << 10;  // while it loads
+constexpr int most_reports = 20'000;                              // one for each tool and module
 constexpr std::size_t max_reply_bytes = 256;
 static_assert(sizeof(wire::SpawnReply) < max_reply_bytes);
 constexpr std::size_t max_last_words_bytes = std::size_t{16} << 10;
@@ -137,7 +140,10 @@ Task<> Zygote::ready() {
 
 Task<> Zygote::await_loaded() {
   std::vector<char> buffer(max_report_bytes);
-  while (true) {
+  for (int count = 0; count < most_reports; ++count) {
+    // What is loaded may say more than this process can read: time limits and other sandboxes
+    // have their turn.
+    co_await asio::post(executor_, asio::use_awaitable);
     const Reply reply = co_await receive(*twins_.front(), buffer);
     if (reply.text.empty()) fail_as_ended();
     const json::object message = parse(reply.text);
@@ -148,6 +154,7 @@ Task<> Zygote::await_loaded() {
     if (type != "loading") throw backend::SpawnError("the zygote sent a malformed message");
     loading_ = string_in(message, "what");
   }
+  throw backend::SpawnError("the zygote reported more than there is to load");
 }
 
 std::string Zygote::limit_reached() const {
@@ -280,6 +287,9 @@ Task<Zygote::Forked> Zygote::answer_to(const wire::SpawnRequest& request, Twin& 
   if (answer.error == 0 && !reply.fd && request.kind != wire::SpawnKind::twin)
     throw backend::SpawnError(
         "a process was forked, but this process has no file descriptor left for it");
+  // What it is will be killed. A tool that took the zygote over may name any process it can reach.
+  if (reply.fd && !is_below(reply.fd.get()))
+    throw backend::SpawnError("the zygote answered with a process that is no sandbox's");
   co_return Forked{std::move(reply.fd), static_cast<int>(answer.error)};
 }
 

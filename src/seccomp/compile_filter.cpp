@@ -30,6 +30,11 @@ Filter new_filter() {
   return filter;
 }
 
+std::uint32_t action_of(const Rule& rule) {
+  if (rule.action == Action::allow) return SCMP_ACT_ALLOW;
+  return SCMP_ACT_ERRNO(static_cast<unsigned>(error_of(rule.action)));
+}
+
 void add(const Filter& filter, const Rule& rule) {
   const int number = ::seccomp_syscall_resolve_name(rule.call.c_str());
   // Unknown to this library or without a number on this machine: then it does not exist anyway.
@@ -39,9 +44,7 @@ void add(const Filter& filter, const Rule& rule) {
     conditions.push_back(one.differs
                              ? scmp_arg_cmp{one.argument, SCMP_CMP_NE, one.value, 0}
                              : scmp_arg_cmp{one.argument, SCMP_CMP_MASKED_EQ, one.mask, one.value});
-  const std::uint32_t action =
-      rule.action == Action::allow ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM);
-  check(::seccomp_rule_add_array(filter.get(), action, number,
+  check(::seccomp_rule_add_array(filter.get(), action_of(rule), number,
                                  static_cast<unsigned>(conditions.size()), conditions.data()),
         rule.call);
 }

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -54,20 +55,20 @@ json::array conditions_of(const Rule& rule) {
 json::object entry(json::array names, Action action) {
   json::object entry{{"names", std::move(names)}};
   entry["action"] = action == Action::allow ? "SCMP_ACT_ALLOW" : "SCMP_ACT_ERRNO";
-  if (action == Action::refuse) entry["errnoRet"] = EPERM;
+  if (action != Action::allow) entry["errnoRet"] = error_of(action);
   return entry;
 }
 
 }  // namespace
 
 std::string engine_profile() {
-  json::array whole[2];  // of calls without conditions, by action
+  std::map<Action, json::array> whole;  // calls without conditions
   json::array entries;
   std::set<std::string> unnamed = known_calls();
   for (const Rule& rule : sandbox_rules()) {
     if (rule.conditions.empty()) {
       unnamed.erase(rule.call);
-      whole[rule.action == Action::allow ? 0 : 1].emplace_back(rule.call);
+      whole[rule.action].emplace_back(rule.call);
       continue;
     }
     unnamed.erase(rule.call);
@@ -75,8 +76,7 @@ std::string engine_profile() {
     one["args"] = conditions_of(rule);
     entries.push_back(std::move(one));
   }
-  entries.push_back(entry(std::move(whole[0]), Action::allow));
-  entries.push_back(entry(std::move(whole[1]), Action::refuse));
+  for (auto& [action, names] : whole) entries.push_back(entry(std::move(names), action));
   json::object missing = entry(json::array(unnamed.begin(), unnamed.end()), Action::refuse);
   missing["errnoRet"] = ENOSYS;
   entries.push_back(std::move(missing));

@@ -32,9 +32,11 @@ std::vector<Rule> rules_in(const json::value& profile) {
         conditions.push_back(differs ? Condition{argument, ~std::uint64_t{0}, value, true}
                                      : Condition{argument, value, second});
       }
+    const bool lacks = !allows && one.at("errnoRet") == json::value(ENOTSUP);
+    const Action refusal = lacks ? Action::lack : Action::refuse;
     for (const json::value& name : one.at("names").as_array())
       rules.push_back(
-          {std::string(name.as_string()), allows ? Action::allow : Action::refuse, conditions});
+          {std::string(name.as_string()), allows ? Action::allow : refusal, conditions});
   }
   return rules;
 }

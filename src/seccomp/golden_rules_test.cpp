@@ -23,9 +23,9 @@ constexpr const char* head =
     "# The seccomp rules of sandboxes, zygotes and builds, as src/seccomp/rules.cpp makes them. A "
     "call "
     "without\n"
-    "# a rule fails with ENOSYS, a refused one with EPERM. All conditions of a rule must hold. "
-    "Numbers\n"
-    "# are those of x86_64.\n"
+    "# a rule fails with ENOSYS, a refused one with EPERM, a lacking one with ENOTSUP. All "
+    "conditions of a\n"
+    "# rule must hold. Numbers are those of x86_64.\n"
     "#\n"
     "# golden_rules_test.cpp compares this file with the code. To update it after a deliberate "
     "change,\n"
@@ -41,8 +41,9 @@ std::string text_of(const Condition& condition) {
 }
 
 std::string line_of(const Rule& rule) {
+  constexpr const char* words[] = {"allow", "refuse", "lack"};
   std::string line =
-      fmt::format("{:<7} {}", rule.action == Action::allow ? "allow" : "refuse", rule.call);
+      fmt::format("{:<7} {}", words[static_cast<std::size_t>(rule.action)], rule.call);
   if (!rule.conditions.empty()) line += "  if " + joined(rule.conditions, ", ", text_of);
   return line;
 }

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstdio>
 #include <initializer_list>
 #include <iterator>
@@ -114,13 +115,16 @@ void add_sending(std::vector<Rule>& rules) {
   }
 }
 
-// Pages that TCP_ZEROCOPY_RECEIVE maps are counted for no process.
+// Pages that TCP_ZEROCOPY_RECEIVE maps are counted for no process. A handle of the process at the
+// other end may be one of the host's.
 void add_reading_of_options(std::vector<Rule>& rules) {
   constexpr std::uint64_t zerocopy_receive = 35;  // TCP_ZEROCOPY_RECEIVE, absent from older headers
   for (const Block level :
-       {Block{0, 0x3}, Block{4, 0x1}, Block{7, 0}, Block{8, 0x7}, Block{16, 0xf}, Block{32, 0x1f},
-        Block{64, 0x3f}, Block{128, 0x7f}, Block{256, 0xff}})
+       {Block{0, 0}, Block{2, 0x1}, Block{4, 0x1}, Block{7, 0}, Block{8, 0x7}, Block{16, 0xf},
+        Block{32, 0x1f}, Block{64, 0x3f}, Block{128, 0x7f}, Block{256, 0xff}})
     rules.push_back({"getsockopt", Action::allow, {one_of(1, level)}});
+  for (const Block option : {Block{0, 0x3f}, Block{64, 0x7}, Block{72, 0x3}})
+    rules.push_back({"getsockopt", Action::allow, {is(1, SOL_SOCKET), one_of(2, option)}});
   for (const Block option :
        {Block{0, 0x1f}, Block{32, 0x1}, Block{34, 0}, Block{36, 0x3}, Block{40, 0x7}})
     rules.push_back({"getsockopt", Action::allow, {is(1, IPPROTO_TCP), one_of(2, option)}});
@@ -249,7 +253,7 @@ void add_socket_options(std::vector<Rule>& rules) {
                      {64, 0},
                      {66, 0x1},
                      {68, 0x3},
-                     {72, 0x7}});
+                     {72, 0x3}});
 }
 
 void add_clone(std::vector<Rule>& rules) {
@@ -272,10 +276,13 @@ void add_nodes(std::vector<Rule>& rules) {
 
 }  // namespace
 
+int error_of(Action action) { return action == Action::lack ? ENOTSUP : EPERM; }
+
 std::vector<Rule> sandbox_rules() {
   std::vector<Rule> rules;
   for (const char* name : allowed_calls) rules.push_back({name, Action::allow});
   for (const char* name : refused_calls) rules.push_back({name, Action::refuse});
+  for (const char* name : lacking_calls) rules.push_back({name, Action::lack});
   add_process_settings(rules);
   add_descriptor_commands(rules);
   add_sending(rules);

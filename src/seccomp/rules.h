@@ -20,7 +20,10 @@ struct Condition {
 enum class Action {
   allow,
   refuse,  // EPERM
+  lack,    // ENOTSUP: what libraries expect of a file system that has no such thing
 };
+
+int error_of(Action action);  // of one that does not allow
 
 struct Rule {
   std::string call;

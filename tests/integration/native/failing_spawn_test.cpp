@@ -61,6 +61,53 @@ TEST_CASE("a tool that ends the process while loading fails the spawn") {
   CHECK(contains(failure_of_spawn(sandboxes).message, "leaving"));
 }
 
+// Finds the socket on which the host asks the zygote for sandboxes.
+constexpr const char* finding_control = R"py(
+import os, socket, struct
+for number in range(3, 64):
+    try:
+        control = socket.socket(fileno=os.dup(number))
+    except OSError:
+        continue
+    if control.family == socket.AF_UNIX and control.type == socket.SOCK_SEQPACKET:
+        break
+control.setblocking(True)
+)py";
+
+TEST_CASE("a tool that answers for the zygote cannot have a process killed that is no sandbox's") {
+  const TemporaryDirectory tools;
+  SUBCASE("because it is the host's own") {
+    tools.write("evil.py", std::string(finding_control) + R"py(
+control.getsockopt(socket.SOL_SOCKET, 77, 4)  # SO_PEERPIDFD
+)py");
+    NativeSandboxes sandboxes({}, with_tool(tools));
+    CHECK(contains(failure_of_spawn(sandboxes).message, "Function not implemented"));
+  }
+  SUBCASE("because it is none") {
+    tools.write("evil.py", std::string(finding_control) + R"py(
+control.send(b'{"type":"ready"}')
+request = control.recv(512)
+file = os.open("/dev/null", os.O_RDONLY)
+socket.send_fds(control, [struct.pack("Qq", struct.unpack_from("Q", request)[0], 0)], [file])
+control.recv(512)
+)py");
+    NativeSandboxes sandboxes({}, with_tool(tools));
+    CHECK(failure_of_spawn(sandboxes).message ==
+          "the zygote answered with a process that is no sandbox's");
+  }
+}
+
+TEST_CASE("a tool that reports without end while it loads is given up") {
+  const TemporaryDirectory tools;
+  tools.write("flood.py", std::string(finding_control) + R"py(
+report = b'{"type":"loading","what":"x","y":[' + b",".join([b"{}"] * 1000) + b"]}"
+while True:
+    control.send(report)
+)py");
+  NativeSandboxes sandboxes({}, with_tool(tools));
+  CHECK(failure_of_spawn(sandboxes).message == "the zygote reported more than there is to load");
+}
+
 TEST_CASE("a tool that prints more than a pipe holds while loading does not stop the spawn") {
   const TemporaryDirectory tools;
   tools.write("chatty.py", "print('x' * 1_000_000)\ndef tool(): return 5\n");

@@ -52,6 +52,20 @@ print(call(39), call(319, b'memory', 0), call(228, 0, ctypes.create_string_buffe
 )py") == "{}\nok ok ok\n");
 }
 
+TEST_CASE("no access control list takes kernel memory, and copies go on without") {
+  CHECK(outcome(R"py(
+import errno, os, shutil, subprocess
+open('a', 'w').write('text')
+os.chmod('a', 0o640)
+for name in ('system.posix_acl_access', 'system.posix_acl_default', 'user.note'):
+    try: print(os.setxattr('.', name, b'x' * 20))
+    except OSError as error: print(errno.errorcode[error.errno], end=' ')
+print({call(number, 0, 0, 0, 0, 0, 0) for number in (188, 189, 190)})
+shutil.copy2('a', 'b')
+print(oct(os.stat('b').st_mode), subprocess.run(['cp', '-a', 'a', 'c']).returncode)
+)py") == "ENOTSUP ENOTSUP ENOTSUP {'ENOTSUP'}\n0o100640 0\n");
+}
+
 TEST_CASE("io_uring, calls newer than the list and calls that are not invented yet do not exist") {
   CHECK(outcome(R"py(
 print({call(number, 0, 0, 0, 0, 0, 0) for number in (425, 426, 427)})
