@@ -1,6 +1,8 @@
 #include "channel/sandbox_files.h"
 
 #include "channel/data_stream.h"
+#include "channel/file_answer.h"
+#include "channel/sandbox_tree.h"
 #include "wire/file_path.h"
 #include "wire/protocol_error.h"
 
@@ -11,24 +13,6 @@ namespace hearth {
 namespace {
 
 using wire::FileProblem;
-
-// The next answer; FileError if it says that the request failed.
-wire::FileAnswerBody answer_in(DataStream::Part part) {
-  auto* body = std::get_if<wire::EventBody>(&part);
-  auto* answer = body == nullptr ? nullptr : std::get_if<wire::FileAnswer>(body);
-  if (answer == nullptr) throw wire::ProtocolError("no answer where one must be");
-  if (const auto* failed = std::get_if<wire::FileFailed>(&answer->body))
-    throw FileError(failed->problem, failed->message);
-  return std::move(answer->body);
-}
-
-template <typename Answer>
-Task<Answer> receive(DataStream& stream) {
-  wire::FileAnswerBody answer = answer_in(co_await stream.receive());
-  auto* wanted = std::get_if<Answer>(&answer);
-  if (wanted == nullptr) throw wire::ProtocolError("an answer to another request");
-  co_return std::move(*wanted);
-}
 
 void check_path(const std::string& path) {
   if (const std::string problem = wire::problem_of_file_path(path); !problem.empty())
@@ -66,8 +50,8 @@ Task<> FileWriter::append(std::string_view bytes) {
 
 Task<wire::FileEntry> FileWriter::finish() {
   co_await stream_->end();
-  wire::FileEntry entry = co_await receive<wire::FileEntry>(*stream_);
-  co_await receive<wire::FileDone>(*stream_);
+  wire::FileEntry entry = co_await receive_answer<wire::FileEntry>(*stream_);
+  co_await receive_answer<wire::FileDone>(*stream_);
   co_return entry;
 }
 
@@ -82,7 +66,7 @@ Task<FileReader> SandboxFiles::open(std::string path, std::uint64_t offset,
   check_path(path);
   std::unique_ptr<DataStream> stream =
       co_await start(wire::ReadFile{std::move(path), offset, length});
-  wire::FileEntry entry = co_await receive<wire::FileEntry>(*stream);
+  wire::FileEntry entry = co_await receive_answer<wire::FileEntry>(*stream);
   co_return FileReader(std::move(stream), std::move(entry));
 }
 
@@ -105,23 +89,37 @@ Task<FileWriter> SandboxFiles::create(std::string path, std::optional<std::uint3
 
 Task<> SandboxFiles::ask(wire::FileCall call) {
   const std::unique_ptr<DataStream> stream = co_await start(std::move(call));
-  co_await receive<wire::FileDone>(*stream);
+  co_await receive_answer<wire::FileDone>(*stream);
 }
 
 Task<wire::FileEntry> SandboxFiles::stat(std::string path) {
   check_path(path);
   const std::unique_ptr<DataStream> stream = co_await start(wire::StatFile{std::move(path)});
-  wire::FileEntry entry = co_await receive<wire::FileEntry>(*stream);
-  co_await receive<wire::FileDone>(*stream);
+  wire::FileEntry entry = co_await receive_answer<wire::FileEntry>(*stream);
+  co_await receive_answer<wire::FileDone>(*stream);
   co_return entry;
 }
 
 Task<wire::FileEntries> SandboxFiles::list(wire::ListFiles call) {
   check_path(call.path);
   const std::unique_ptr<DataStream> stream = co_await start(std::move(call));
-  wire::FileEntries page = co_await receive<wire::FileEntries>(*stream);
-  co_await receive<wire::FileDone>(*stream);
+  wire::FileEntries page = co_await receive_answer<wire::FileEntries>(*stream);
+  co_await receive_answer<wire::FileDone>(*stream);
   co_return page;
+}
+
+Task<std::unique_ptr<TreeReader>> SandboxFiles::read_tree(std::string path, TreeLimits limits) {
+  check_path(path);
+  std::unique_ptr<DataStream> stream =
+      co_await start(wire::ReadTree{std::move(path), limits.max_entries, limits.max_bytes});
+  co_await receive_answer<wire::FileEntry>(*stream);
+  co_return std::make_unique<SandboxTree>(std::move(stream), limits);
+}
+
+Task<> SandboxFiles::write_tree(std::string path, TreeReader& tree) {
+  check_path(path);
+  const std::unique_ptr<DataStream> stream = co_await start(wire::WriteTree{std::move(path)});
+  co_await send_tree(*stream, tree);
 }
 
 Task<> SandboxFiles::make_directory(std::string path) {

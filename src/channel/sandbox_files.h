@@ -8,6 +8,7 @@
 #include "async/task.h"
 #include "base/error.h"
 #include "channel/sandbox_channel.h"
+#include "channel/tree.h"
 #include "wire/messages.h"
 
 #include <cstdint>
@@ -60,6 +61,12 @@ class FileWriter {
   std::unique_ptr<DataStream> stream_;
 };
 
+// Of a tree: more than that is `too_large`.
+struct TreeLimits {
+  std::uint64_t max_entries = 0;
+  std::uint64_t max_bytes = 0;  // of all files together
+};
+
 class SandboxFiles {
  public:
   // `channel` must outlive this, its readers, writers and tasks.
@@ -88,6 +95,15 @@ class SandboxFiles {
   Task<> set_mode(std::string path, std::uint32_t mode);
   // A directory that has something in it only if `recursive`.
   Task<> remove(std::string path, bool recursive = false);
+
+  // All that is in a directory, as it comes; what is not read waits in the sandbox. Special files
+  // and mounts are entries of the kind `other`, links come as they are. The tree is no longer than
+  // the sandbox. It throws as these functions do; `changed` if a file is changed meanwhile.
+  Task<std::unique_ptr<TreeReader>> read_tree(std::string path, TreeLimits limits);
+  // Into a directory, which is made if it is not there. All of it is there when it returns; if it
+  // throws, what was written before stays. Directories may be there already, anything else in the
+  // way is `exists`. `tree` must outlive the task.
+  Task<> write_tree(std::string path, TreeReader& tree);
 
  private:
   Task<> ask(wire::FileCall call);

@@ -1,16 +1,16 @@
 #include "init/directory_listing.h"
 
 #include "base/base64.h"
-#include "init/file_failure.h"
+#include "files/file_status.h"
 #include "init/file_place.h"
 #include "init/limits.h"
 #include "wire/file_path.h"
 
 #include <fcntl.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -52,8 +52,12 @@ std::string_view take_component(std::string_view& path) {
   return component;
 }
 
-bool is_dot(const char* name) {
-  return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
+os::UniqueFd listed_directory(const std::string& root, const std::string& path) {
+  const FilePlace place = find_place(root, path, MissingDirectories::are_errors);
+  if (S_ISLNK(status_of(place).st_mode)) throw failure_of(ELOOP);
+  os::UniqueFd fd = files::open_directory(place.directory.get(), place.name.c_str());
+  if (!fd) throw failure_of(errno);
+  return fd;
 }
 
 [[noreturn]] void refuse_cursor() {
@@ -73,16 +77,9 @@ bool matches(std::string_view pattern, std::string_view path) {
 
 DirectoryListing::DirectoryListing(StreamPort& port, const std::string& root,
                                    const wire::ListFiles& call)
-    : FileWork(port, "cannot list " + call.path), call_(call) {
-  const FilePlace place = find_place(root, call.path, MissingDirectories::are_errors);
-  const struct stat status = status_of(place);
-  if (S_ISLNK(status.st_mode)) throw failure_of(ELOOP);
-  os::UniqueFd fd(::openat(place.directory.get(), place.name.c_str(),
-                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd) throw failure_of(errno);
-  directory_.reset(::fdopendir(fd.get()));
-  if (!directory_) throw failure_of(errno);
-  fd.release();
+    : FileWork(port, "cannot list " + call.path),
+      call_(call),
+      walk_(listed_directory(root, call.path)) {
   begin_at_cursor();
 }
 
@@ -99,14 +96,14 @@ void DirectoryListing::begin_at_cursor() {
     long position = 0;
     const auto parsed = std::from_chars(rest.data(), rest.data() + end, position);
     if (parsed.ec != std::errc() || parsed.ptr != rest.data() + end) refuse_cursor();
-    ::seekdir(directory_.get(), position);
+    walk_.go_to(position);
     rest.remove_prefix(end + 1);
     if (rest.empty()) return;
     const std::size_t name_end = rest.find('\0');
     if (name_end == std::string_view::npos) refuse_cursor();
     const std::string name(rest.substr(0, name_end));
-    if (name.find('/') != std::string::npos || is_dot(name.c_str()) || name.empty())
-      refuse_cursor();
+    const bool is_name = name.find('/') == std::string::npos && !name.empty();
+    if (!is_name || name == "." || name == "..") refuse_cursor();
     // It is gone: what stands behind it goes on.
     if (!enter(name.c_str())) return;
     rest.remove_prefix(name_end + 1);
@@ -115,13 +112,14 @@ void DirectoryListing::begin_at_cursor() {
 
 std::string DirectoryListing::cursor() const {
   std::string plain;
-  std::string_view names = path_;
-  for (const Level& level : above_) {
-    plain += std::to_string(level.position) + '\0';
-    plain += take_component(names);
-    plain += '\0';
+  std::string_view names = walk_.path();
+  for (const long position : walk_.positions()) {
+    if (!plain.empty()) {
+      plain += take_component(names);
+      plain += '\0';
+    }
+    plain += std::to_string(position) + '\0';
   }
-  plain += std::to_string(::telldir(directory_.get())) + '\0';
   std::string cursor;
   append_base64(cursor, plain);
   return cursor;
@@ -131,64 +129,35 @@ void DirectoryListing::work() {
   for (std::size_t seen = 0; seen < entries_per_slice; ++seen) {
     if (page_.entries.size() >= call_.limit || page_bytes_ >= max_page_bytes)
       return end_page(false);
-    errno = 0;
-    if (const dirent* entry = ::readdir(directory_.get())) {
-      if (!is_dot(entry->d_name)) take_entry(*entry);
-    } else if (errno != 0) {
-      throw failure_of(errno);
-    } else if (above_.empty()) {
+    if (const dirent* entry = walk_.next()) {
+      take_entry(*entry);
+    } else if (walk_.depth() == 0) {
       return end_page(true);
     } else {
-      leave();
+      walk_.leave();
     }
   }
 }
 
 void DirectoryListing::take_entry(const dirent& entry) {
-  const int fd = ::dirfd(directory_.get());
   struct stat status{};
   // It may have been removed since.
-  if (::fstatat(fd, entry.d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
-  const std::string path = path_.empty() ? entry.d_name : path_ + '/' + entry.d_name;
+  if (::fstatat(walk_.fd(), entry.d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+  const std::string path = walk_.path_of(entry.d_name);
   if (path.size() > wire::max_path_bytes) return;
   if (matches(call_.glob, path)) {
-    page_.entries.push_back(entry_of(path, status, fd, entry.d_name));
+    page_.entries.push_back(files::entry_of(path, status, walk_.fd(), entry.d_name));
     page_bytes_ += path.size() + page_.entries.back().target.size() + 100;
   }
-  if (S_ISDIR(status.st_mode) && above_.size() + 1 < call_.depth) enter(entry.d_name);
+  if (S_ISDIR(status.st_mode) && walk_.depth() + 1 < call_.depth) enter(entry.d_name);
 }
 
 // False for a directory that cannot be read.
 bool DirectoryListing::enter(const char* name) {
-  const int parent = ::dirfd(directory_.get());
-  struct stat status{};
-  os::UniqueFd fd(
-      ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd || ::fstat(parent, &status) != 0) return false;
-  Directory below(::fdopendir(fd.get()), ::closedir);
-  if (!below) throw failure_of(errno);
-  fd.release();
-  above_.push_back({status.st_dev, status.st_ino, ::telldir(directory_.get()), path_.size()});
-  if (!path_.empty()) path_ += '/';
-  path_ += name;
-  directory_ = std::move(below);
+  os::UniqueFd below = files::open_directory(walk_.fd(), name);
+  if (!below) return false;
+  walk_.enter(std::move(below), name);
   return true;
-}
-
-void DirectoryListing::leave() {
-  const Level level = above_.back();
-  os::UniqueFd fd(::openat(::dirfd(directory_.get()), "..",
-                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat status{};
-  if (!fd || ::fstat(fd.get(), &status) != 0) throw failure_of(errno);
-  if (status.st_dev != level.device || status.st_ino != level.inode)
-    throw FileFailure(FileProblem::changed, path_ + ": it was moved meanwhile");
-  directory_.reset(::fdopendir(fd.get()));
-  if (!directory_) throw failure_of(errno);
-  fd.release();
-  ::seekdir(directory_.get(), level.position);
-  path_.resize(level.path_bytes);
-  above_.pop_back();
 }
 
 void DirectoryListing::end_page(bool is_last) {

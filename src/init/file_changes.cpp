@@ -1,6 +1,6 @@
 #include "init/file_changes.h"
 
-#include "init/file_failure.h"
+#include "files/file_status.h"
 #include "init/file_place.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@ namespace hearth::init {
 
 wire::FileEntry stat_file(const std::string& root, const wire::StatFile& call) {
   const FilePlace place = find_place(root, call.path, MissingDirectories::are_errors);
-  return entry_of(call.path, status_of(place), place.directory.get(), place.name.c_str());
+  return files::entry_of(call.path, status_of(place), place.directory.get(), place.name.c_str());
 }
 
 void make_directory(const std::string& root, const wire::MakeDirectory& call) {

@@ -1,12 +1,8 @@
 #include "init/file_place.h"
 
-#include "init/file_failure.h"
-#include "wire/file_path.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -71,33 +67,6 @@ struct stat status_of(const FilePlace& place) {
   if (::fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
     throw failure_of(errno);
   return status;
-}
-
-void require_regular(const struct stat& status) {
-  if (S_ISREG(status.st_mode)) return;
-  if (S_ISDIR(status.st_mode)) throw failure_of(EISDIR);
-  throw FileFailure(FileProblem::invalid_path,
-                    S_ISLNK(status.st_mode) ? is_link : "it is not a regular file");
-}
-
-wire::FileKind kind_of(mode_t mode) {
-  if (S_ISREG(mode)) return wire::FileKind::file;
-  if (S_ISDIR(mode)) return wire::FileKind::directory;
-  return S_ISLNK(mode) ? wire::FileKind::symlink : wire::FileKind::other;
-}
-
-wire::FileEntry entry_of(std::string path, const struct stat& status, int directory,
-                         const char* name) {
-  wire::FileEntry entry{.path = std::move(path), .kind = kind_of(status.st_mode)};
-  entry.size_bytes = static_cast<std::uint64_t>(status.st_size);
-  entry.mode = status.st_mode & 07777;
-  entry.modified_ns = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-  if (entry.kind != wire::FileKind::symlink) return entry;
-  std::array<char, wire::max_path_bytes> target;  // NOLINT: filled by readlinkat
-  const ssize_t size = ::readlinkat(directory, name, target.data(), target.size());
-  if (size < 0) throw failure_of(errno);
-  entry.target.assign(target.data(), static_cast<std::size_t>(size));
-  return entry;
 }
 
 }  // namespace hearth::init

@@ -3,14 +3,17 @@
 // meanwhile, leads nowhere else.
 #pragma once
 
+#include "files/file_failure.h"
 #include "os/unique_fd.h"
-#include "wire/file_messages.h"
 
 #include <sys/stat.h>
 
 #include <string>
 
 namespace hearth::init {
+
+using files::failure_of;
+using files::FileFailure;
 
 struct FilePlace {
   os::UniqueFd directory;  // O_PATH
@@ -26,12 +29,4 @@ FilePlace find_place(const std::string& root, const std::string& path, MissingDi
 
 // Of what is there, a link included. FileFailure `not_found` if nothing is.
 struct stat status_of(const FilePlace& place);
-// Throws FileFailure unless it is a regular file.
-void require_regular(const struct stat& status);
-
-wire::FileKind kind_of(mode_t mode);
-// `directory` and `name` serve to read the target of a link.
-wire::FileEntry entry_of(std::string path, const struct stat& status, int directory,
-                         const char* name);
-
 }  // namespace hearth::init

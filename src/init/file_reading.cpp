@@ -1,9 +1,8 @@
 #include "init/file_reading.h"
 
-#include "init/file_failure.h"
+#include "files/file_status.h"
 #include "init/file_place.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,33 +12,15 @@ namespace hearth::init {
 
 using wire::FileProblem;
 
-// O_NONBLOCK: it may be a pipe by the time it is opened.
-os::UniqueFd open_regular(int directory, const char* name) {
-  struct stat status{};
-  if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0) throw failure_of(errno);
-  require_regular(status);
-  os::UniqueFd file(
-      ::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!file) throw failure_of(errno);
-  if (::fstat(file.get(), &status) != 0) throw failure_of(errno);
-  require_regular(status);
-  return file;
-}
-
-bool is_changed(const struct stat& before, const struct stat& after) {
-  return before.st_size != after.st_size || before.st_mtim.tv_sec != after.st_mtim.tv_sec ||
-         before.st_mtim.tv_nsec != after.st_mtim.tv_nsec;
-}
-
 FileReading::FileReading(StreamPort& port, const std::string& root, const wire::ReadFile& call)
     : FileWork(port, "cannot read " + call.path) {
   const FilePlace place = find_place(root, call.path, MissingDirectories::are_errors);
-  file_ = open_regular(place.directory.get(), place.name.c_str());
+  file_ = files::open_regular(place.directory.get(), place.name.c_str());
   if (::fstat(file_.get(), &as_opened_) != 0) throw failure_of(errno);
   const auto size = static_cast<std::uint64_t>(as_opened_.st_size);
   at_ = std::min(call.offset, size);
   end_ = at_ + std::min(call.length.value_or(size), size - at_);
-  answer(port, entry_of(call.path, as_opened_, place.directory.get(), place.name.c_str()));
+  answer(port, files::entry_of(call.path, as_opened_, place.directory.get(), place.name.c_str()));
 }
 
 void FileReading::work() {
@@ -57,7 +38,7 @@ void FileReading::work() {
 void FileReading::finish_unchanged() {
   struct stat now{};
   if (::fstat(file_.get(), &now) != 0) throw failure_of(errno);
-  if (is_changed(as_opened_, now))
+  if (files::is_changed(as_opened_, now))
     throw FileFailure(FileProblem::changed, "it was changed meanwhile");
   done(port());
 }

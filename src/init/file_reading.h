@@ -30,9 +30,4 @@ class FileReading : public FileWork {
   std::uint64_t end_ = 0;
 };
 
-// Opens a regular file for reading: nothing else is opened, nor waited for.
-os::UniqueFd open_regular(int directory, const char* name);
-// Whether stat shows that the file is not what it was.
-bool is_changed(const struct stat& before, const struct stat& after);
-
 }  // namespace hearth::init

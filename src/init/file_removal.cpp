@@ -1,6 +1,5 @@
 #include "init/file_removal.h"
 
-#include "init/file_failure.h"
 #include "init/limits.h"
 
 #include <fcntl.h>

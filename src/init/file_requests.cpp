@@ -2,10 +2,11 @@
 
 #include "init/directory_listing.h"
 #include "init/file_changes.h"
-#include "init/file_failure.h"
 #include "init/file_reading.h"
 #include "init/file_removal.h"
 #include "init/file_writing.h"
+#include "init/tree_reading.h"
+#include "init/tree_writing.h"
 #include "wire/protocol_error.h"
 
 #include <variant>
@@ -31,6 +32,12 @@ class Begin {
   }
   std::unique_ptr<StreamWork> operator()(const wire::RemoveFile& call) const {
     return std::make_unique<FileRemoval>(port_, root_, call);
+  }
+  std::unique_ptr<StreamWork> operator()(const wire::ReadTree& call) const {
+    return std::make_unique<TreeReading>(port_, root_, call);
+  }
+  std::unique_ptr<StreamWork> operator()(const wire::WriteTree& call) const {
+    return std::make_unique<TreeWriting>(port_, root_, call);
   }
   std::unique_ptr<StreamWork> operator()(const wire::StatFile& call) const {
     FileWork::answer(port_, stat_file(root_, call));
@@ -74,6 +81,12 @@ struct Doing {
   }
   std::string operator()(const wire::RemoveFile& call) const {
     return "cannot remove " + call.path;
+  }
+  std::string operator()(const wire::ReadTree& call) const {
+    return "cannot read the tree " + call.path;
+  }
+  std::string operator()(const wire::WriteTree& call) const {
+    return "cannot write the tree " + call.path;
   }
 };
 

@@ -1,6 +1,6 @@
 #include "init/file_work.h"
 
-#include "init/file_failure.h"
+#include "files/file_failure.h"
 
 namespace hearth::init {
 
@@ -9,7 +9,7 @@ void FileWork::guard(Step step) {
   if (port_.is_closed()) return;
   try {
     step();
-  } catch (const FileFailure& failure) {
+  } catch (const files::FileFailure& failure) {
     fail(port_, failure.problem, doing_ + ": " + failure.what());
   }
 }

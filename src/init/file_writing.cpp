@@ -1,7 +1,7 @@
 #include "init/file_writing.h"
 
 #include "base/id.h"
-#include "init/file_failure.h"
+#include "files/file_status.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ FileWriting::FileWriting(StreamPort& port, const std::string& root, const wire::
   struct stat there{};
   const int directory = place_.directory.get();
   if (::fstatat(directory, place_.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) {
-    require_regular(there);
+    files::require_regular(there);
     mode_ = there.st_mode & 0777;
   } else if (errno != ENOENT) {
     throw failure_of(errno);
@@ -66,7 +66,7 @@ void FileWriting::finish() {
   if (::renameat(directory, temporary_name_.c_str(), directory, place_.name.c_str()) != 0)
     throw failure_of(errno);
   temporary_name_.clear();
-  answer(port(), entry_of(path_, written, directory, place_.name.c_str()));
+  answer(port(), files::entry_of(path_, written, directory, place_.name.c_str()));
   done(port());
 }
 

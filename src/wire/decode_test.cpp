@@ -48,7 +48,9 @@ std::vector<FileCall> calls_of_every_type() {
           MoveFile{"a", "\xff"},
           SetMode{"a", 0},
           RemoveFile{"a", true},
-          RemoveFile{"a"}};
+          RemoveFile{"a"},
+          ReadTree{"\xff", 18446744073709551615ULL, 1},
+          WriteTree{"a"}};
 }
 
 std::vector<FileAnswerBody> answers_of_every_type() {

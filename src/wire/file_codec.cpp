@@ -110,7 +110,15 @@ struct CallWriter {
     append_bytes(out, "path", call.path);
     append_member(out, "recursive", call.recursive);
   }
+  void operator()(const ReadTree& call) const {
+    append_bytes(out, "path", call.path);
+    append_number(out, "max_entries", call.max_entries);
+    append_number(out, "max_bytes", call.max_bytes);
+  }
+  void operator()(const WriteTree& call) const { append_bytes(out, "path", call.path); }
 };
+
+}  // namespace
 
 void append_entry(std::string& out, const FileEntry& entry) {
   out += R"({"type":")";
@@ -145,6 +153,8 @@ FileEntry decode_entry(std::string_view text) {
   members.finish();
   return entry;
 }
+
+namespace {
 
 struct AnswerWriter {
   std::string& out;
@@ -226,6 +236,12 @@ std::optional<FileRequest> decode_file_request(std::string_view type, MemberRead
   if (type == "remove_file")
     return FileRequest{take_stream(members),
                        RemoveFile{take_path(members, "path"), members.boolean("recursive")}};
+  if (type == "read_tree")
+    return FileRequest{take_stream(members),
+                       ReadTree{take_path(members, "path"), members.count("max_entries"),
+                                members.count("max_bytes")}};
+  if (type == "write_tree")
+    return FileRequest{take_stream(members), WriteTree{take_path(members, "path")}};
   return std::nullopt;
 }
 
@@ -249,6 +265,8 @@ struct CallName {
   std::string_view operator()(const MoveFile& /*call*/) const { return "move_file"; }
   std::string_view operator()(const SetMode& /*call*/) const { return "set_mode"; }
   std::string_view operator()(const RemoveFile& /*call*/) const { return "remove_file"; }
+  std::string_view operator()(const ReadTree& /*call*/) const { return "read_tree"; }
+  std::string_view operator()(const WriteTree& /*call*/) const { return "write_tree"; }
 };
 
 struct AnswerName {

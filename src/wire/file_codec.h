@@ -12,6 +12,10 @@ namespace hearth::wire {
 
 StreamId take_stream(MemberReader& members, std::string_view key = "stream");
 
+// An entry as an object: of a listing, an answer, or a tree.
+void append_entry(std::string& out, const FileEntry& entry);
+FileEntry decode_entry(std::string_view text);
+
 // All members but `type`.
 void append_members(std::string& out, const FileRequest& request);
 void append_members(std::string& out, const FileAnswer& answer);

@@ -75,8 +75,22 @@ struct RemoveFile {
   bool operator==(const RemoveFile&) const = default;
 };
 
+// Answered by the FileEntry of the directory, then its tree as in wire/tree_stream.h.
+struct ReadTree {
+  std::string path;
+  std::uint64_t max_entries = 0;
+  std::uint64_t max_bytes = 0;  // of all files together
+  bool operator==(const ReadTree&) const = default;
+};
+
+// The tree follows on the stream, up to its End. Its entries are written as they come.
+struct WriteTree {
+  std::string path;  // of a directory; it is made if nothing is there
+  bool operator==(const WriteTree&) const = default;
+};
+
 using FileCall = std::variant<ReadFile, WriteFile, StatFile, ListFiles, MakeDirectory, MoveFile,
-                              SetMode, RemoveFile>;
+                              SetMode, RemoveFile, ReadTree, WriteTree>;
 
 struct FileRequest {
   StreamId stream = 0;

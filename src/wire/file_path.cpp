@@ -27,4 +27,10 @@ std::string problem_of_file_path(std::string_view path) {
   }
 }
 
+std::string problem_of_tree_path(std::string_view path) {
+  if (path.starts_with('/')) return "must not be absolute";
+  if (path == ".") return "must not be the tree itself";
+  return problem_of_file_path(path);
+}
+
 }  // namespace hearth::wire

@@ -14,4 +14,7 @@ inline constexpr std::size_t max_path_bytes = 4096;
 // proper components of at most 255 bytes, relative or absolute. Any bytes but NUL.
 std::string problem_of_file_path(std::string_view path);
 
+// The same for the path of an entry of a tree, which is relative and not "." itself.
+std::string problem_of_tree_path(std::string_view path);
+
 }  // namespace hearth::wire

@@ -1,8 +1,8 @@
-#include "init/file_failure.h"
+#include "files/file_failure.h"
 
 #include <cstring>
 
-namespace hearth::init {
+namespace hearth::files {
 namespace {
 
 using wire::FileProblem;
@@ -44,4 +44,4 @@ FileFailure failure_of(int code, const std::string& place) {
   return {problem_of(code), place.empty() ? why : place + ": " + why};
 }
 
-}  // namespace hearth::init
+}  // namespace hearth::files

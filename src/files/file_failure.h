@@ -1,4 +1,4 @@
-// init/file_failure.h: why a request about files cannot be fulfilled.
+// files/file_failure.h: why a request about files cannot be fulfilled.
 #pragma once
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <string>
 
-namespace hearth::init {
+namespace hearth::files {
 
 struct FileFailure : Error {
   FileFailure(wire::FileProblem kind, const std::string& why) : Error(why), problem(kind) {}
@@ -17,4 +17,4 @@ struct FileFailure : Error {
 // What the kernel said. `place`, where given, is the part of the path that it is about.
 FileFailure failure_of(int code, const std::string& place = {});
 
-}  // namespace hearth::init
+}  // namespace hearth::files
