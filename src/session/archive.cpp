@@ -13,7 +13,6 @@
 namespace hearth::session {
 namespace {
 
-constexpr std::size_t piece_bytes = 256 << 10;
 constexpr std::int64_t ns_per_second = 1'000'000'000;
 
 using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
@@ -155,12 +154,10 @@ std::optional<TreeEntry> ArchiveReader::next() {
   return entry;
 }
 
-std::string ArchiveReader::read() {
-  std::string bytes(piece_bytes, '\0');
-  const la_ssize_t count = ::archive_read_data(archive_, bytes.data(), bytes.size());
+std::size_t ArchiveReader::read(std::span<char> into) {
+  const la_ssize_t count = ::archive_read_data(archive_, into.data(), into.size());
   if (count < 0) fail("data");
-  bytes.resize(static_cast<std::size_t>(count));
-  return bytes;
+  return static_cast<std::size_t>(count);
 }
 
 }  // namespace hearth::session

@@ -6,9 +6,11 @@
 #include "session/tree.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,17 +18,17 @@ struct archive;
 
 namespace hearth::session {
 
-class ArchiveWriter {
+class ArchiveWriter : public TreeSink {
  public:
   // `fd` must outlive it; `name` is for messages.
   ArchiveWriter(int fd, std::string name);
-  ~ArchiveWriter();
+  ~ArchiveWriter() override;
   ArchiveWriter(const ArchiveWriter&) = delete;
   ArchiveWriter& operator=(const ArchiveWriter&) = delete;
 
   // All throw Error; OsError if the file could not be written.
-  void begin(const TreeEntry& entry);
-  void data(std::string_view bytes);
+  void begin(const TreeEntry& entry) override;
+  void data(std::string_view bytes) override;
   struct Finished {
     std::uint64_t bytes = 0;
     std::string sha256{};
@@ -45,18 +47,17 @@ class ArchiveWriter {
   archive* archive_;
 };
 
-class ArchiveReader {
+class ArchiveReader : public TreeSource {
  public:
   // Of whatever kind libarchive knows as tar, packed or not. Throws Error.
   ArchiveReader(os::UniqueFd file, std::string name);
-  ~ArchiveReader();
+  ~ArchiveReader() override;
   ArchiveReader(const ArchiveReader&) = delete;
   ArchiveReader& operator=(const ArchiveReader&) = delete;
 
-  // Nothing at the end. Hard links are `other`.
-  std::optional<TreeEntry> next();
-  // The next bytes of that file; empty at its end.
-  std::string read();
+  // Hard links are `other`. Throw Error.
+  std::optional<TreeEntry> next() override;
+  std::size_t read(std::span<char> into) override;
 
  private:
   static long read_file(archive* self, void* reader, const void** bytes);

@@ -2,8 +2,9 @@
 
 #include "execution/turn.h"
 #include "session/sandbox_variables.h"
-#include "session/turn_tree.h"
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace hearth::session {
@@ -51,9 +52,15 @@ class LeasedSandbox : public LiveSandbox {
   }
 
   Task<std::unique_ptr<TreeReader>> read_tree() override {
-    co_return std::make_unique<TurnTree>(lease_.sandbox());
+    // Its reader knows how much a snapshot may hold, and abandons what is more.
+    constexpr std::uint64_t any = std::numeric_limits<std::uint64_t>::max();
+    SandboxFiles files = lease_.files();
+    co_return co_await files.read_tree(".", {.max_entries = any, .max_bytes = any});
   }
-  Task<> write_tree(TreeReader& tree) override { co_await write_by_turns(lease_.sandbox(), tree); }
+  Task<> write_tree(TreeReader& tree) override {
+    SandboxFiles files = lease_.files();
+    co_await files.write_tree(".", tree);
+  }
 
   bool is_gone() const override { return lease_.is_over(); }
   void kill() override {

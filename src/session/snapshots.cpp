@@ -2,13 +2,13 @@
 
 #include "async/blocking.h"
 #include "blueprint/problem.h"
+#include "files/tree_path.h"
 #include "os/durable_files.h"
 #include "os/read_file.h"
 #include "os/remove_tree.h"
 #include "os/trusted_path.h"
 #include "session/archive.h"
-#include "session/archive_tree.h"
-#include "session/tree_copy.h"
+#include "session/tidy_tree.h"
 #include "store/session_record.h"
 
 #include <fcntl.h>
@@ -70,7 +70,7 @@ struct Writing : TreeSink {
 struct Exporting : TreeSink {
   Exporting(int fd, std::string name) : archive(fd, std::move(name)) {}
   void begin(const TreeEntry& entry) override {
-    if (entry.kind == TreeKind::symlink && leads_out(entry)) {
+    if (entry.kind == TreeKind::symlink && files::leads_out(entry.path, entry.target)) {
       left_out.push_back(entry.path);
     } else {
       archive.begin(entry);
@@ -144,7 +144,8 @@ fs::path Snapshots::place_of(const std::string& session, std::int64_t generation
 Task<Written> Snapshots::survey(TreeReader& tree) {
   Hashing hashing;
   TreeCheck check(limits_);
-  co_await copy_tree(tree, hashing, check, threads_);
+  CheckedTree checked(tree, check);
+  co_await copy_tree(checked, hashing, threads_);
   co_return Written{{.entries = hashing.builder.finish()}, check.left_out()};
 }
 
@@ -187,7 +188,8 @@ Task<Written> Snapshots::write_aside(fs::path aside, std::int64_t generation, Tr
                                      const KeptVariables& variables) {
   Writing writing(aside / archive_name);
   TreeCheck check(limits_);
-  co_await copy_tree(tree, writing, check, threads_);
+  CheckedTree checked(tree, check);
+  co_await copy_tree(checked, writing, threads_);
   Manifest manifest = co_await on_thread(threads_, [&](const std::stop_token& /*stop*/) {
     Manifest finished = writing.finish(generation);
     finished.variables_sha256 = sum_of_pickle(variables);
@@ -248,7 +250,7 @@ Task<std::unique_ptr<TreeReader>> Snapshots::open(std::string session, std::int6
     }
     damaged(session, generation, "its archive is not what the manifest says");
   });
-  co_return std::make_unique<ArchiveTree>(std::move(archive), threads_);
+  co_return std::make_unique<ReadAheadTree>(std::move(archive), threads_);
 }
 
 Task<KeptVariables> Snapshots::variables(std::string session, std::int64_t generation) {
@@ -302,13 +304,15 @@ Task<std::unique_ptr<TreeReader>> Snapshots::open_tar(os::UniqueFd file, std::st
   auto archive = co_await on_thread(threads_, [&](const std::stop_token& /*stop*/) {
     return std::make_unique<ArchiveReader>(std::move(file), name);
   });
-  co_return std::make_unique<TidyTree>(std::make_unique<ArchiveTree>(std::move(archive), threads_));
+  co_return std::make_unique<TidyTree>(
+      std::make_unique<ReadAheadTree>(std::move(archive), threads_));
 }
 
 Task<std::vector<std::string>> Snapshots::write_tar(TreeReader& tree, int fd, std::string name) {
   Exporting exporting(fd, std::move(name));
   TreeCheck check(limits_);
-  co_await copy_tree(tree, exporting, check, threads_);
+  CheckedTree checked(tree, check);
+  co_await copy_tree(checked, exporting, threads_);
   co_await on_thread(threads_,
                      [&](const std::stop_token& /*stop*/) { exporting.archive.finish(); });
   co_return std::move(exporting.left_out);

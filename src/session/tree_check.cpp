@@ -1,28 +1,16 @@
 #include "session/tree_check.h"
 
 #include "blueprint/problem.h"
+#include "wire/file_path.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 namespace hearth::session {
 namespace {
 
-constexpr std::size_t most_path_bytes = 4095;
-constexpr std::size_t most_name_bytes = 255;
 constexpr std::size_t most_left_out = 100;
-
-std::vector<std::string_view> parts_of(std::string_view path) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t slash = path.find('/');
-    parts.push_back(path.substr(0, slash));
-    if (slash == std::string_view::npos) return parts;
-    path.remove_prefix(slash + 1);
-  }
-}
 
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -35,20 +23,8 @@ std::string parent_of(const std::string& path) {
 
 }  // namespace
 
-std::string problem_of_tree_path(const std::string& path) {
-  if (path.empty() || path.size() > most_path_bytes) return "is empty or too long";
-  if (path.find('\0') != std::string::npos) return "holds a NUL byte";
-  if (path.front() == '/') return "is absolute";
-  for (const std::string_view part : parts_of(path)) {
-    if (part == "..") return "leaves the workspace";
-    if (part.empty() || part == ".") return "is not in its shortest form";
-    if (part.size() > most_name_bytes) return "has too long a name in it";
-  }
-  return {};
-}
-
 bool TreeCheck::admit(const TreeEntry& entry) {
-  if (const std::string problem = problem_of_tree_path(entry.path); !problem.empty())
+  if (const std::string problem = wire::problem_of_tree_path(entry.path); !problem.empty())
     refuse(entry.path, problem);
   // So no entry can be reached through a link.
   const std::string parent = parent_of(entry.path);
@@ -66,7 +42,7 @@ bool TreeCheck::admit(const TreeEntry& entry) {
   }
   if (entry.kind == TreeKind::directory) directories_.insert(entry.path);
   if (entry.kind == TreeKind::symlink &&
-      (entry.target.empty() || entry.target.size() > most_path_bytes ||
+      (entry.target.empty() || entry.target.size() >= wire::max_path_bytes ||
        entry.target.find('\0') != std::string::npos))
     refuse(entry.path, "has a target that no link can have");
   file_ = entry.path;
@@ -90,21 +66,22 @@ void TreeCheck::finish_file() {
   if (file_bytes_ != file_size_) refuse(file_, "has fewer bytes than it was said to have");
 }
 
-bool leads_out(const TreeEntry& link) {
-  if (link.target.starts_with('/')) return true;
-  std::size_t depth = parts_of(link.path).size() - 1;
-  bool went_down = false;
-  for (const std::string_view part : parts_of(link.target)) {
-    if (part.empty() || part == ".") continue;
-    if (part != "..") {
-      went_down = true;
-    } else if (went_down || depth == 0) {
-      return true;  // what was gone down into may be a link itself
-    } else {
-      --depth;
-    }
+Task<std::optional<TreeEntry>> CheckedTree::next() {
+  while (std::optional<TreeEntry> entry = co_await tree_.next()) {
+    if (!check_.admit(*entry)) continue;
+    in_file_ = entry->kind == TreeKind::file;
+    co_return entry;
   }
-  return false;
+  co_return std::nullopt;
+}
+
+Task<std::string> CheckedTree::read() {
+  if (!in_file_) co_return std::string();
+  std::string bytes = co_await tree_.read();
+  check_.count(bytes.size());
+  in_file_ = !bytes.empty();
+  if (!in_file_) check_.finish_file();
+  co_return bytes;
 }
 
 }  // namespace hearth::session

@@ -6,6 +6,7 @@
 #include "session/tree.h"
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,11 +53,17 @@ class TreeCheck {
   std::vector<std::string> left_out_;
 };
 
-// Nothing, or what is wrong with it as the path of an entry.
-std::string problem_of_tree_path(const std::string& path);
+// What `check` admits of a tree. Both must outlive it.
+class CheckedTree : public TreeReader {
+ public:
+  CheckedTree(TreeReader& tree, TreeCheck& check) : tree_(tree), check_(check) {}
+  Task<std::optional<TreeEntry>> next() override;
+  Task<std::string> read() override;
 
-// True if following the link could lead out of the tree, wherever that is unpacked. Inside a
-// sandbox such links are harmless, and usual: a virtual environment has some.
-bool leads_out(const TreeEntry& link);
+ private:
+  TreeReader& tree_;
+  TreeCheck& check_;
+  bool in_file_ = false;
+};
 
 }  // namespace hearth::session
