@@ -3,6 +3,9 @@
 #include "base/error.h"
 #include "os/trusted_path.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -11,6 +14,8 @@ namespace hearth::backend {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* running_program = "/proc/self/exe";
 
 // The directory that was named, if one was.
 fs::path named_place(const fs::path& named) {
@@ -21,7 +26,7 @@ fs::path named_place(const fs::path& named) {
 // A named directory is the only one: a mistake must not select programs of another version.
 std::vector<fs::path> places(const fs::path& named) {
   if (!named.empty()) return {named};
-  const fs::path beside = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path beside = fs::read_symlink(running_program).parent_path();
   return {beside, (beside / HEARTH_LIBEXEC_FROM_BIN).lexically_normal()};
 }
 
@@ -34,9 +39,25 @@ std::vector<fs::path> files_of(const fs::path& program) {
   return files;
 }
 
+bool belongs_to_owner_of_running(const fs::path& file) {
+  struct stat facts{};
+  struct stat running{};
+  if (::lstat(file.c_str(), &facts) != 0 || ::stat(running_program, &running) != 0) return false;
+  return facts.st_uid == 0 || facts.st_uid == ::geteuid() || facts.st_uid == running.st_uid;
+}
+
+// The same directory makes both doubtful, as when root starts a developer's build: what can
+// exchange the one can exchange the other.
+bool is_as_good_as_running(const fs::path& file, const os::UntrustedPath& reason) {
+  const auto own = os::distrust_of(fs::read_symlink(running_program));
+  return own && own->path == reason.path && belongs_to_owner_of_running(file);
+}
+
+// Also those beside the running program: in a directory like /tmp, it and they may be of two users.
 void require_trusted_program(const fs::path& program) {
   for (const fs::path& file : files_of(program))
-    if (const auto reason = os::distrust_of_program(file)) throw os::UntrustedPath(*reason);
+    if (const auto reason = os::distrust_of(file); reason && !is_as_good_as_running(file, *reason))
+      throw os::UntrustedPath(*reason);
 }
 
 fs::path first_with(const std::string& name, const std::vector<fs::path>& directories) {
@@ -52,13 +73,11 @@ fs::path first_with(const std::string& name, const std::vector<fs::path>& direct
 }  // namespace
 
 Programs find_programs(const fs::path& named) {
-  const fs::path place = named_place(named);
-  const fs::path directory = first_with("hearth-launcher", places(place));
+  const fs::path directory = first_with("hearth-launcher", places(named_place(named)));
   for (const char* name :
        {"hearth-launcher", "hearth-init", "libhearth-isolate.so", "executor_harness"}) {
     first_with(name, {directory});
-    // Those of the running program's own installation are as good as that program.
-    if (!place.empty()) require_trusted_program(directory / name);
+    require_trusted_program(directory / name);
   }
   return {directory / "hearth-launcher", directory / "hearth-init",
           directory / "libhearth-isolate.so", directory / "executor_harness"};

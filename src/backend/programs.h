@@ -15,8 +15,9 @@ struct Programs {
 // All of one directory: $HEARTH_LIBEXEC; else `named`; else, as for `hearth` itself, beside the
 // running program, or where an installation puts them as seen from there (../libexec/hearth). The
 // environment comes first, so that a path compiled into a program can be fixed without compiling.
-// Throws Error naming what is missing and where it was looked for. As root, programs in a directory
-// that was named must be root's alone: os::UntrustedPath.
+// Throws Error naming what is missing and where it was looked for. Programs that another user could
+// have written are refused (os::UntrustedPath), unless that user could have exchanged the running
+// program as well.
 Programs find_programs(const std::filesystem::path& named = {});
 
 }  // namespace hearth::backend

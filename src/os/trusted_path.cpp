@@ -298,10 +298,6 @@ std::optional<UntrustedPath> distrust_of(const fs::path& path) try {
   return UntrustedPath(path, std::string("it cannot be looked at: ") + error.what(), {});
 }
 
-std::optional<UntrustedPath> distrust_of_program(const fs::path& program) {
-  return ::geteuid() == 0 ? distrust_of(program) : std::nullopt;
-}
-
 std::optional<UntrustedPath> distrust_of_found_program(const fs::path& program) {
   std::error_code failed;
   const fs::path real = fs::canonical(program, failed);

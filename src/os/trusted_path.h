@@ -67,14 +67,12 @@ void make_private_directory(const std::filesystem::path& path);
 // The reason why `path` is not trusted. Nothing if it is, or if it cannot be looked at.
 std::optional<UntrustedPath> distrust_of(const std::filesystem::path& path);
 
-// The same for a program, which only root must mistrust: an ordinary user's shell runs it as well.
-std::optional<UntrustedPath> distrust_of_program(const std::filesystem::path& program);
-
 // The same for a program that was searched, not named: no user runs what any user can write.
 std::optional<UntrustedPath> distrust_of_found_program(const std::filesystem::path& program);
 
 // The same for a Python, which obeys a pyvenv.cfg beside it and in the directory above: root must
-// trust both directories, so that no other user can create one there.
+// trust both directories, so that no other user can create one there. An ordinary user's shell runs
+// any, so such a user need not mistrust it.
 std::optional<UntrustedPath> distrust_of_python(const std::filesystem::path& program);
 
 // The first Python of that name in an absolute directory of $PATH. Root passes over those that it

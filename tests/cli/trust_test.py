@@ -4,6 +4,7 @@ programs hearth and hearth-embed-example. Needs root, which alone can make files
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ EXAMPLE = os.path.abspath(sys.argv.pop())
 HEARTH = os.path.abspath(sys.argv.pop())
 SKIPPED = 77  # what CTest takes for "not run"
 STRANGER = 65534
+OTHER = 65533
 PATIENCE_SECONDS = 60
 VERSION = "%d.%d" % sys.version_info[:2]
 SANDBOX = f'[[blueprint]]\nname = "default"\npython_version = "{VERSION}"\n'
@@ -214,6 +216,67 @@ class Trust(unittest.TestCase):
         os.chown(module, STRANGER, STRANGER)
         bad = self.run_program(HEARTH, "run", "-q", script="print(1)", HEARTH_LIBEXEC=named)
         self.assert_refused(bad, module, f"chown root {module}")
+
+    def sticky_copy(self):
+        """What a download into a directory like /tmp leaves there."""
+        named = self.directory("downloads")
+        copy_programs(HEARTH, named)
+        os.chmod(named, 0o1777)
+        return named
+
+    def test_programs_of_another_user_beside_hearth_in_a_sticky_directory_are_not_run(self):
+        named = self.sticky_copy()
+        good = self.run_program(named + "/hearth", "run", "-q", script="print(1)")
+        self.assertEqual(good.stdout, "1\n", good.stderr)
+        for name in "hearth-launcher", "hearth-init", "libhearth-isolate.so", "executor_harness":
+            path = os.path.join(named, name)
+            os.chown(path, STRANGER, STRANGER)
+            bad = self.run_program(named + "/hearth", "run", "-q", script="print(1)")
+            self.assert_refused(bad, path, f"chown root {path}")
+            os.chown(path, 0, 0)
+
+    def run_as(self, user, hearth):
+        state = self.directory(f"state-of-{user}")
+        os.chown(state, user, user)
+        return subprocess.run(
+            [hearth, "run", "-q", "--allow-degraded", "-"],
+            input="print(1)",
+            cwd="/",
+            env={"PATH": "/usr/bin:/bin", "HEARTH_STATE_DIR": state},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            user=user,
+            group=user,
+            extra_groups=[],
+        )
+
+    def test_an_ordinary_user_runs_programs_of_its_own_and_of_root_but_of_no_third_user(self):
+        named = self.sticky_copy()
+        launcher = os.path.join(named, "hearth-launcher")
+        for owner in 0, OTHER:
+            os.chown(launcher, owner, owner)
+            done = self.run_as(OTHER, named + "/hearth")
+            self.assertEqual(done.stdout, "1\n", done.stderr)
+            shutil.rmtree(f"{self.root}/state-of-{OTHER}")
+        os.chown(launcher, STRANGER, STRANGER)
+        self.assert_refused(
+            self.run_as(OTHER, named + "/hearth"), launcher, f"chown {OTHER} {launcher}"
+        )
+
+    def test_a_build_directory_that_its_owners_group_can_write_serves_its_owner_and_root(self):
+        build = self.directory("build")
+        copy_programs(HEARTH, build)
+        give_away(build)
+        for place, _, files in os.walk(build):
+            for path in [place, *(os.path.join(place, file) for file in files)]:
+                os.chmod(path, os.stat(path).st_mode | 0o020)
+        for done in (
+            self.run_as(STRANGER, build + "/hearth"),
+            self.run_program(build + "/hearth", "run", "-q", script="print(1)"),
+        ):
+            self.assertEqual(done.stdout, "1\n", done.stderr)
 
     def hold_as_stranger(self, folder):
         """A process of another user locks every file below `folder` that it can open, until the
