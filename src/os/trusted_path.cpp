@@ -310,6 +310,52 @@ std::optional<UntrustedPath> distrust_of_found_program(const fs::path& program) 
   return std::nullopt;
 }
 
+namespace {
+
+// Where the Python of a virtual environment has its library, if its program is a copy:
+// `home = /usr/bin`. A relative one is meant from where that Python is asked.
+fs::path home_of(const fs::path& settings) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 10;
+  constexpr const char* blank = " \t\r";
+  const auto trimmed = [](const std::string& text) {
+    const std::size_t begin = text.find_first_not_of(blank);
+    return begin == std::string::npos
+               ? std::string()
+               : text.substr(begin, text.find_last_not_of(blank) - begin + 1);
+  };
+  std::istringstream lines(read_trusted_file(settings, most_bytes));
+  for (std::string line; std::getline(lines, line);)
+    if (const std::size_t equals = line.find('=');
+        equals != std::string::npos && trimmed(line.substr(0, equals)) == "home")
+      return fs::path("/") / trimmed(line.substr(equals + 1));
+  return {};
+}
+
+// Python looks for its library from there upwards.
+void require_trusted_library(const fs::path& home) {
+  require_trusted(home);
+  for (fs::path above = home; above.has_relative_path(); above = above.parent_path())
+    for (const char* place : {"lib", "lib64"}) {
+      std::error_code failed;
+      for (const auto& entry : fs::directory_iterator(above.parent_path() / place, failed)) {
+        if (!entry.path().filename().string().starts_with("python3")) continue;
+        require_trusted(entry.path());
+        if (entry.is_directory(failed)) require_trusted_files(entry.path());
+      }
+    }
+}
+
+std::optional<UntrustedPath> distrust_of_settings(const fs::path& settings) try {
+  if (const fs::path home = home_of(settings); !home.empty()) require_trusted_library(home);
+  return std::nullopt;
+} catch (const UntrustedPath& reason) {
+  return reason;
+} catch (const Error& error) {
+  return UntrustedPath(settings, error.what(), "make the virtual environment again");
+}
+
+}  // namespace
+
 std::optional<UntrustedPath> distrust_of_python(const fs::path& program) {
   if (::geteuid() != 0) return std::nullopt;
   std::error_code failed;
@@ -321,7 +367,7 @@ std::optional<UntrustedPath> distrust_of_python(const fs::path& program) {
       if (auto reason = distrust_of(directory)) return reason;
       const fs::path settings = directory / "pyvenv.cfg";
       if (!fs::exists(fs::symlink_status(settings, failed))) continue;
-      if (auto reason = distrust_of(settings)) return reason;
+      if (auto reason = distrust_of_settings(settings)) return reason;
     }
   }
   return std::nullopt;

@@ -71,8 +71,8 @@ std::optional<UntrustedPath> distrust_of(const std::filesystem::path& path);
 std::optional<UntrustedPath> distrust_of_found_program(const std::filesystem::path& program);
 
 // The same for a Python, which obeys a pyvenv.cfg beside it and in the directory above: root must
-// trust both directories, so that no other user can create one there. An ordinary user's shell runs
-// any, so such a user need not mistrust it.
+// trust both directories, so that no other user can create one there, and the library that such a
+// file names. An ordinary user's shell runs any, so such a user need not mistrust it.
 std::optional<UntrustedPath> distrust_of_python(const std::filesystem::path& program);
 
 // The first Python of that name in an absolute directory of $PATH. Root passes over those that it

@@ -258,6 +258,34 @@ TEST_CASE("root mistrusts a Python where another user can put or has put a pyven
   CHECK_FALSE(trusts(link));
 }
 
+TEST_CASE("root mistrusts a Python whose library another user could have written" *
+          doctest::skip(::geteuid() != 0)) {
+  const test::TemporaryDirectory folder;
+  for (const char* name : {"venv/bin", "real/bin", "real/lib/python3.11/encodings"})
+    fs::create_directories(folder.path() / name);
+  folder.write("venv/bin/python3", "");
+  folder.write("real/lib/python3.11/os.py", "");
+  const fs::path python = folder.path() / "venv/bin/python3";
+  const std::string home = (folder.path() / "real/bin").string();
+  for (const std::string& line :
+       {"home = " + home, " home=" + home, "a = b\nhome\t= " + home + " \r\nhome = /usr/bin"}) {
+    INFO(line);
+    folder.write("venv/pyvenv.cfg", line);
+    CHECK_FALSE(os::distrust_of_python(python));
+    for (const char* name : {"real", "real/bin", "real/lib", "real/lib/python3.11",
+                             "real/lib/python3.11/os.py", "real/lib/python3.11/encodings"}) {
+      INFO(name);
+      give_away(folder.path() / name);
+      const auto reason = os::distrust_of_python(python);
+      REQUIRE(reason);
+      CHECK(reason->path == folder.path() / name);
+      REQUIRE(::lchown((folder.path() / name).c_str(), 0, 0) == 0);
+    }
+  }
+  folder.write("venv/pyvenv.cfg", "home = no/such/directory\n");
+  CHECK(os::distrust_of_python(python));
+}
+
 TEST_CASE("what cannot be looked at is not trusted") {
   const test::TemporaryDirectory folder;
   CHECK(os::distrust_of(folder.path() / "gone"));
