@@ -15,7 +15,7 @@ namespace {
 namespace json = boost::json;
 
 // Above useradd's users and subordinate ids, the users of directory services and systemd's
-// containers; beside those of native sandboxes (0x70000000 to 0x77ffffff). Ends below systemd's
+// containers; beside those of native sandboxes (0x77400000 to 0x77ffffff). Ends below systemd's
 // foreign users (0x7ffe0000).
 constexpr UidSpan whole_span{0x78000000, 0x7FFE0000 - 0x78000000};
 // All that a user namespace of the usual 65536 ids leaves above useradd's first users.

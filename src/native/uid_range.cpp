@@ -5,6 +5,10 @@
 #include "base/log.h"
 #include "os/trusted_path.h"
 
+#include <pwd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <random>
 #include <string>
 
@@ -32,25 +36,43 @@ std::optional<fs::path> usable_of(const std::vector<fs::path>& directories) {
   return std::nullopt;
 }
 
+// The first, those of the first sandboxes, and a few beyond: a directory service may be slow.
+bool has_users(const UidRange& range, const UidRangeClaim::HasUser& is_known) {
+  for (const uid_t offset : {0U, first_sandbox_uid, range.count / 2, range.count - 1})
+    if (is_known(range.first + std::min(offset, range.count - 1))) return true;
+  return false;
+}
+
 }  // namespace
+
+bool has_user(uid_t uid) {
+  constexpr std::size_t enough = 16384;
+  std::vector<char> text(enough);
+  passwd entry{};
+  passwd* found = nullptr;
+  const int failed = ::getpwuid_r(uid, &entry, text.data(), text.size(), &found);
+  return found != nullptr || failed == ERANGE;
+}
 
 std::vector<fs::path> UidRangeClaim::usual_directories() {
   return {"/run/hearth/users", "/var/lib/hearth/users"};
 }
 
 UidRangeClaim::UidRangeClaim(const std::vector<UidRange>& candidates,
-                             const std::vector<fs::path>& directories) {
+                             const std::vector<fs::path>& directories, const HasUser& is_known) {
   const std::optional<fs::path> directory = usable_of(directories);
   // Instances in other containers may have the same users and do not see our claim. If each begins
   // at another place they hardly meet.
   std::size_t index = std::random_device()();
   for (std::size_t tried = 0; tried < candidates.size(); ++tried, ++index) {
     range_ = candidates[index % candidates.size()];
-    if (!directory) return;
-    mark_ = os::FileLock::try_acquire(*directory / std::to_string(range_.first));
-    if (mark_) return;
+    if (directory) mark_ = os::FileLock::try_acquire(*directory / std::to_string(range_.first));
+    if ((mark_ || !directory) && !has_users(range_, is_known)) return;
+    mark_.reset();
   }
-  throw Error("no range of users is free for sandboxes: other instances have taken all of them");
+  throw Error(
+      "no range of users is free for sandboxes: other instances, or users of this machine, "
+      "have taken all of them");
 }
 
 UidPool::UidPool(const UidRange& range) {

@@ -7,22 +7,29 @@
 
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 namespace hearth::native {
 
+// Whether the machine, or the directory service it asks, knows a user of that number.
+bool has_user(uid_t uid);
+
 // A range no other instance on this machine uses, for as long as this object lives.
 class UidRangeClaim {
  public:
+  using HasUser = std::function<bool(uid_t)>;
   // In a directory that only root can write, so that no other user takes all ranges.
   static std::vector<std::filesystem::path> usual_directories();
   // Throws Error when all candidates are taken. Without a directory that can be used, the range is
-  // a random one.
+  // a random one. A range in which the machine has users is taken; only some of its numbers are
+  // looked up.
   explicit UidRangeClaim(
       const std::vector<UidRange>& candidates,
-      const std::vector<std::filesystem::path>& directories = usual_directories());
+      const std::vector<std::filesystem::path>& directories = usual_directories(),
+      const HasUser& is_known = has_user);
   const UidRange& range() const { return range_; }
 
  private:

@@ -1,5 +1,6 @@
 #include "native/uid_range.h"
 
+#include "base/error.h"
 #include "native/user_plan.h"
 #include "tests/support/temporary_directory.h"
 
@@ -21,7 +22,7 @@ using native::UidRangeClaim;
 namespace {
 
 constexpr uid_t stranger = 65534;
-const std::vector<native::UidRange> two_ranges = {{0x70000000, 1 << 16}, {0x70010000, 1 << 16}};
+const std::vector<native::UidRange> two_ranges = {{0x77400000, 1 << 16}, {0x77410000, 1 << 16}};
 
 // Binds the abstract sockets that were once a claim; true if all could be bound.
 bool take_all_names() {
@@ -68,6 +69,28 @@ TEST_CASE("a directory that cannot be used leaves the choice to the next, then t
                             {"/proc/none", directory.path() / "open", directory.path() / "next"});
   CHECK(std::filesystem::exists(directory.path() / "next" / std::to_string(claim.range().first)));
   CHECK(UidRangeClaim(two_ranges, {"/proc/none"}).range().count == claim.range().count);
+}
+
+TEST_CASE("a range in which the machine has users is left to them") {
+  const test::TemporaryDirectory directory;
+  const std::vector<std::filesystem::path> here = {directory.path() / "users"};
+  for (const uid_t offset : {0U, 1000U, 32768U, 65535U}) {
+    INFO(offset);
+    const auto is_known = [&](uid_t uid) { return uid == two_ranges[0].first + offset; };
+    for (const auto& directories : {here, std::vector<std::filesystem::path>{"/proc/none"}})
+      for (int attempt = 0; attempt < 8; ++attempt)  // each begins at random
+        CHECK(UidRangeClaim(two_ranges, directories, is_known).range().first ==
+              two_ranges[1].first);
+  }
+  CHECK_THROWS_AS(UidRangeClaim(two_ranges, here, [](uid_t) { return true; }), Error);
+  // Both are free again.
+  const UidRangeClaim first(two_ranges, here);
+  const UidRangeClaim second(two_ranges, here);
+}
+
+TEST_CASE("the machine's own users are known") {
+  CHECK(native::has_user(0));
+  CHECK_FALSE(native::has_user(two_ranges[0].first));
 }
 
 TEST_CASE("a user that takes every name there is does not keep root from a range of users" *

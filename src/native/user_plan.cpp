@@ -17,8 +17,9 @@ struct Ranges {
   uid_t end;
   uid_t size;
 };
-// Above what distributions, directory services and other container engines hand out.
-constexpr Ranges usual{.first = 0x70000000, .end = 0x78000000, .size = 1 << 16};
+// Above what distributions, other container engines and directory services hand out (by default,
+// sssd's users of Active Directory end at 2000200000); below the users of containers.
+constexpr Ranges usual{.first = 0x77400000, .end = 0x78000000, .size = 1 << 16};
 // For user namespaces with the usual 65536 users: above people, below systemd's dynamic users.
 constexpr Ranges in_small_namespace{.first = 32768, .end = 61184, .size = 2048};
 

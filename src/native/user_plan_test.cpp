@@ -44,9 +44,13 @@ TEST_CASE("root gives each sandbox a user, with or without CAP_SYS_ADMIN") {
     facts.may_mount = may_mount;
     const UserPlan plan = plan_users(facts);
     CHECK(plan.kind == Kind::range);
-    CHECK(plan.ranges.size() == 2048);
+    CHECK(plan.ranges.size() == 192);
     CHECK_FALSE(has_user(plan, 0));
   }
+}
+
+TEST_CASE("no sandbox has the number of a user that sssd gives to Active Directory by default") {
+  for (const UidRange& range : plan_users(machine_root()).ranges) CHECK(range.first > 2000200000);
 }
 
 TEST_CASE("root that may not set ids is refused with what to do") {

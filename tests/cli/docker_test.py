@@ -392,7 +392,7 @@ class NativeInAContainer(DockerTest):
                 processes[pid] = dict(line.rstrip("\n").split(":\t", 1) for line in file)
         for status in processes.values():
             users = {int(number) for number in (status["Uid"] + "\t" + status["Gid"]).split()}
-            self.assertGreaterEqual(min(users), 0x70000000)
+            self.assertGreaterEqual(min(users), 0x77400000)
             self.assertEqual(status["Groups"].strip(), "")
         # The zygote and its launcher have a group, too, but the sandbox is deeper in pid
         # namespaces.
@@ -415,7 +415,7 @@ class NativeInAContainer(DockerTest):
             with open(f"/proc/{pid}/{name}") as file:
                 (line,) = file.read().splitlines()
             _, outside, count = (int(number) for number in line.split())
-            self.assertEqual((outside >= 0x70000000, count), (True, 1))
+            self.assertEqual((outside >= 0x77400000, count), (True, 1))
 
     def test_the_documented_flags_are_enough_and_sandboxes_are_closed(self):
         groups = self.make_groups()
