@@ -79,7 +79,10 @@ void add_script_options(CLI::App& command, RawScriptOptions& raw) {
                             const char* type) {
     command.add_option(names, into, what)->type_name(type)->allow_extra_args(false);
   };
-  repeated("-e,--env", raw.env, "A variable for the script; without a value, ours", "NAME[=VALUE]");
+  repeated("-e,--env", raw.env,
+           "A variable for the script; without =VALUE the one of hearth itself, which no other "
+           "user sees",
+           "NAME[=VALUE]");
   repeated("--mount", raw.mounts,
            "A file or directory to show inside, read-only unless :rw; its permissions hold, and a "
            "sandbox is an ordinary user",

@@ -55,7 +55,10 @@ Words own_arguments() {
 // failure after exec could not be undone. Future versions may expand variables in the command, and
 // older ones do not know the option against that.
 std::optional<Words> working_options(const Words& command) {
-  const Words usual = {"--user", "--scope", "--quiet", "--collect", "--property=Delegate=yes"};
+  // Without a description it is the command line, which systemd writes to the journal.
+  const Words usual = {"--user",    "--scope",
+                       "--quiet",   "--description=hearth",
+                       "--collect", "--property=Delegate=yes"};
   std::vector<Words> choices = {usual};
   if (std::any_of(command.begin(), command.end(),
                   [](const std::string& word) { return word.find('$') != std::string::npos; })) {

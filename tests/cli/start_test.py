@@ -255,8 +255,9 @@ def exec(words):
         self.assertEqual((done.stdout, done.stderr), ("$x  y ours\ninput\n", ""))
         trial, started = self.called()
         self.assertEqual(trial[-1], "true")
-        options = ["--user", "--scope", "--quiet", "--collect", "--property=Delegate=yes"]
-        self.assertEqual(started[1:6], options)
+        options = ["--user", "--scope", "--quiet", "--description=hearth"]
+        options += ["--collect", "--property=Delegate=yes"]
+        self.assertEqual(started[1:7], options)
         self.assertIn("--expand-environment=no", started)
 
     def test_the_caller_has_the_process_that_it_started(self):
