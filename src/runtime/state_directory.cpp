@@ -8,12 +8,16 @@ std::string state_directory(const settings::Settings& settings, const settings::
                             bool is_root) {
   const bool configured = settings.state.dir != settings::StateSettings{}.dir;
   if (is_root || configured) return settings.state.dir;
-  const auto value = [&](const char* name) {
+  // A relative one would be in whatever directory Hearth was started in; XDG's specification says
+  // to ignore it.
+  const auto absolute = [&](const char* name) {
     const auto found = env.find(name);
-    return found == env.end() ? std::string() : found->second;
+    return found == env.end() || !found->second.starts_with('/') ? std::string() : found->second;
   };
-  if (!value("XDG_STATE_HOME").empty()) return value("XDG_STATE_HOME") + "/hearth";
-  if (!value("HOME").empty()) return value("HOME") + "/.local/state/hearth";
+  if (const std::string state = absolute("XDG_STATE_HOME"); !state.empty())
+    return state + "/hearth";
+  if (const std::string home = absolute("HOME"); !home.empty())
+    return home + "/.local/state/hearth";
   return settings.state.dir;
 }
 
