@@ -2,6 +2,7 @@
 
 #include "base/language.h"
 #include "base/nearest.h"
+#include "blueprint/problem.h"
 #include "cli/exit_code.h"
 
 #include <CLI/CLI.hpp>
@@ -68,6 +69,23 @@ Arguments without_shorthands(Arguments arguments, const CLI::App& app) {
     arguments.insert(arguments.begin(), "run");
   }
   return arguments;
+}
+
+std::string file_taken_for_option(const Arguments& arguments) {
+  if (arguments.empty() || (arguments.front() != "run" && arguments.front() != "session"))
+    return {};
+  for (const std::string& word : arguments) {
+    if (word == "--") break;
+    if (word.size() < 2 || !word.starts_with('-')) continue;
+    std::error_code failed;
+    if (!std::filesystem::exists(std::filesystem::symlink_status(word, failed))) continue;
+    return "hearth: " + blueprint::in_quotes(word) +
+           " is an option, and the name of a file in this directory. The file is " +
+           blueprint::in_quotes("./" + word) +
+           ", or any word after --; the option is one in another directory, or when the file is "
+           "renamed";
+  }
+  return {};
 }
 
 std::string unexpected_argument(const CLI::App& app, const Arguments& arguments) {

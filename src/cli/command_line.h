@@ -16,6 +16,10 @@ using Arguments = std::vector<std::string>;
 // `x.py` becomes `run x.py`, `help run` becomes `run --help`. Without the program's own name.
 Arguments without_shorthands(Arguments arguments, const CLI::App& app);
 
+// Of a command that takes scripts: what to do about an option that is also the name of a file here,
+// as `hearth run *.py` makes it of a file called `--config=b.py`. Empty if there is none.
+std::string file_taken_for_option(const Arguments& arguments);
+
 // After `app` met arguments that it does not expect: what the first of them may have been meant to
 // be, like `no command "rn"; did you mean "run"?`.
 std::string unexpected_argument(const CLI::App& app, const Arguments& arguments);

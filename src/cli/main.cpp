@@ -41,6 +41,10 @@ int run_command_line(hearth::cli::Arguments arguments) {
   hearth::cli::add_init_command(app, result);
   hearth::cli::add_completion_commands(app);
   arguments = hearth::cli::without_shorthands(std::move(arguments), app);
+  if (const std::string problem = hearth::cli::file_taken_for_option(arguments); !problem.empty()) {
+    std::fprintf(stderr, "%s\n", problem.c_str());
+    return exit_code::invalid_input;
+  }
   try {
     app.parse(hearth::cli::Arguments(arguments.rbegin(), arguments.rend()));  // as CLI11 takes them
     // Not require_subcommand(): that hides what a mistyped command was.

@@ -91,6 +91,20 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(missing.returncode, 2)
         self.assertIn("read missing.py: No such file", missing.stderr)
 
+    def test_a_file_whose_name_is_an_option_is_not_taken_for_one(self):
+        self.write("a.py", "print('a')")
+        self.write("--config=b.py", "print('b')")
+        self.write("b.py", '[[blueprint]]\nname = "default"\nnot_a_key = 1\n')
+        names = sorted(name for name in os.listdir(self.place) if name != "b.py")
+        for arguments in (names, ["run", *names], ["session", "run", "ses_1", *names[:1]]):
+            done = self.hearth(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn('hearth: "--config=b.py" is an option, and the name of', done.stderr)
+            self.assertIn('The file is "./--config=b.py"', done.stderr)
+        for meant in (["a.py", "./--config=b.py"], ["run", "-q", "--", *reversed(names)]):
+            done = self.hearth(*meant)
+            self.assertEqual((done.returncode, done.stdout), (0, "a\nb\n"), done.stderr)
+
     def test_a_mount_whose_source_is_missing_is_named_with_its_key(self):
         self.write(
             "h.toml",
