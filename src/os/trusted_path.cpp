@@ -209,8 +209,12 @@ std::optional<UntrustedPath> distrust_of(const fs::path& path, const struct stat
                                          const User& user, PathRole role) {
   if (facts.st_uid != 0 && facts.st_uid != user.uid) {
     const std::string trusted = user.uid == 0 ? "root" : "root or user " + name_of(user.uid);
-    return UntrustedPath(path,
-                         fmt::format("it belongs to user {}, not to {}", facts.st_uid, trusted),
+    const std::string problem =
+        fmt::format("it belongs to user {}, not to {}", facts.st_uid, trusted);
+    // A directory that is passed may be a person's home, and hold much more than what is meant.
+    if (S_ISDIR(facts.st_mode) && role == PathRole::on_the_way)
+      return UntrustedPath(path, problem, "copy what is needed to a directory of " + trusted);
+    return UntrustedPath(path, problem,
                          fmt::format("chown {}{} {}", S_ISLNK(facts.st_mode) ? "-h " : "",
                                      name_of(user.uid), path.string()));
   }

@@ -19,7 +19,7 @@
 
 namespace hearth::os {
 
-// The message says what is wrong with `path` and which command changes it.
+// The message says what is wrong with `path` and what to do.
 struct UntrustedPath : Error {
   UntrustedPath(std::filesystem::path where, const std::string& problem, const std::string& remedy);
   std::filesystem::path path;  // absolute, without symbolic links: the file or a directory above it

@@ -80,6 +80,12 @@ TEST_CASE("what belongs to another user is refused with the owner and the comman
   CHECK_FALSE(reason(root, S_IFLNK | 0777, 1001, 0).empty());
 }
 
+TEST_CASE("no user is told to take another person's home, only what is needed out of it") {
+  const std::string said = reason(root, directory | 0755, 1001, 0, PathRole::on_the_way);
+  CHECK(contains(said, "If what is there is good: copy what is needed to a directory of root"));
+  CHECK_FALSE(contains(said, "chown"));
+}
+
 TEST_CASE("what others can write is refused, but an ordinary user's own group may write") {
   CHECK(reason(root, file | 0666, 0, 0) ==
         "trust /x: other users can write it (mode 0666). If what is there is good: chmod go-w /x");
