@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -39,6 +40,7 @@ struct SessionOptions {
   std::string id{};
   std::vector<std::string> ids{};
   std::string file{};
+  std::string path{};
   std::string timeout{};
   std::vector<std::string> labels{};
   std::vector<std::string> env{};
@@ -181,10 +183,15 @@ void require_own_configuration(const session::SessionView& view, const RunPlan& 
               "--config");
 }
 
-Task<int> run_script(const SessionOptions& options, std::string script, SessionWork& work) {
+// Before anything that may start a sandbox of it.
+Task<> start_blueprint_of(const SessionOptions& options, SessionWork& work) {
   const session::SessionView view = co_await work.sessions().get(options.id, local_owner);
   require_own_configuration(view, work.plan());
   co_await work.start(view.record.blueprint);
+}
+
+Task<int> run_script(const SessionOptions& options, std::string script, SessionWork& work) {
+  co_await start_blueprint_of(options, work);
   execution::TurnRequest request = turn_request(options, std::move(script));
   api::Execution execution{.id = request.execution_id, .session_id = options.id, .is_step = true};
   const std::unique_ptr<RunOutput> output = output_for(options);
@@ -217,8 +224,7 @@ Task<int> tell_and_pause(const SessionOptions& options, SessionWork& work,
 }
 
 Task<int> restart(const SessionOptions& options, SessionWork& work) {
-  const session::SessionView view = co_await work.sessions().get(options.id, local_owner);
-  co_await work.start(view.record.blueprint);
+  co_await start_blueprint_of(options, work);
   const std::optional<session::ResumeAnswer> resumed =
       co_await work.sessions().restart(options.id, local_owner);
   co_return co_await tell_and_pause(options, work, resumed.value_or(session::ResumeAnswer{}));
@@ -226,8 +232,7 @@ Task<int> restart(const SessionOptions& options, SessionWork& work) {
 
 // What it is resumed from becomes its latest generation.
 Task<int> resume(const SessionOptions& options, SessionWork& work) {
-  const session::SessionView view = co_await work.sessions().get(options.id, local_owner);
-  co_await work.start(view.record.blueprint);
+  co_await start_blueprint_of(options, work);
   const session::ResumeAnswer resumed =
       co_await work.sessions().resume(options.id, local_owner, options.generation);
   co_return co_await tell_and_pause(options, work, resumed);
@@ -248,12 +253,66 @@ session::SessionPatch patch_in(const SessionOptions& options) {
 }
 
 Task<int> set(const SessionOptions& options, SessionWork& work) {
-  const session::SessionView before = co_await work.sessions().get(options.id, local_owner);
-  co_await work.start(before.record.blueprint);  // what is set is checked against it
+  co_await start_blueprint_of(options, work);  // what is set is checked against it
   const session::SessionView view =
       co_await work.sessions().update(options.id, local_owner, patch_in(options));
   if (options.as_json) print(options, view);
   co_return exit_code::ok;
+}
+
+// ---- files
+
+// Both stay as long as the task that is made here.
+Task<> send_file(session::LiveSandbox& sandbox, int from, const SessionOptions& options) {
+  FileWriter writer = co_await sandbox.files().create(options.path);
+  std::string piece(std::size_t{64} << 10, '\0');
+  while (true) {
+    const ssize_t count = ::read(from, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw OsError("read " + options.file);
+    if (count == 0) break;
+    co_await writer.append(std::string_view(piece).substr(0, static_cast<std::size_t>(count)));
+  }
+  co_await writer.finish();
+}
+
+Task<> fetch_file(session::LiveSandbox& sandbox, const SessionOptions& options) {
+  FileReader reader = co_await sandbox.files().open(options.path);
+  const bool to_stdout = options.file.empty() || options.file == "-";
+  const os::UniqueFd file(
+      to_stdout ? ::dup(STDOUT_FILENO)
+                : ::open(options.file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file) throw OsError("create " + options.file);
+  for (std::string bytes = co_await reader.next(); !bytes.empty(); bytes = co_await reader.next())
+    for (std::string_view rest = bytes; !rest.empty();) {
+      const ssize_t count = ::write(file.get(), rest.data(), rest.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw OsError("write " + (to_stdout ? "standard output" : options.file));
+      rest.remove_prefix(static_cast<std::size_t>(count));
+    }
+}
+
+Task<int> use_files(const SessionOptions& options, SessionWork& work, session::SandboxWork act) {
+  co_await start_blueprint_of(options, work);
+  const std::optional<session::ResumeAnswer> resumed =
+      co_await work.sessions().use(options.id, local_owner, std::move(act));
+  if (resumed) tell_resumed(options, resumed_of(*resumed));
+  co_await work.sessions().pause(options.id, local_owner);
+  co_return exit_code::ok;
+}
+
+Task<int> put_file(const SessionOptions& options, SessionWork& work) {
+  const os::UniqueFd file(options.file == "-" ? ::dup(STDIN_FILENO)
+                                              : ::open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) throw OsError("open " + options.file);
+  co_return co_await use_files(options, work, [&](session::LiveSandbox& sandbox) {
+    return send_file(sandbox, file.get(), options);
+  });
+}
+
+Task<int> get_file(const SessionOptions& options, SessionWork& work) {
+  co_return co_await use_files(
+      options, work, [&](session::LiveSandbox& sandbox) { return fetch_file(sandbox, options); });
 }
 
 Task<int> list(const SessionOptions& options, SessionWork& work) {
@@ -416,6 +475,24 @@ void add_run(Commands& commands) {
   run->add_flag("-q,--quiet", options->quiet, "No summary");
 }
 
+void add_commands_for_files(Commands& commands) {
+  const auto [put, put_options] =
+      commands.add("put", "Write a file of this machine into a session", task_of<put_file>);
+  put->add_option("SESSION", put_options->id, "Its id")->type_name("")->required();
+  put->add_option("FILE", put_options->file, "What to write; - is standard input")
+      ->type_name("")
+      ->required();
+  put->add_option("PATH", put_options->path, "Where to, in /workspace")->type_name("")->required();
+  const auto [got, get_options] =
+      commands.add("get", "Read a file of a session", task_of<get_file>);
+  got->add_option("SESSION", get_options->id, "Its id")->type_name("")->required();
+  got->add_option("PATH", get_options->path, "What to read, in /workspace")
+      ->type_name("")
+      ->required();
+  got->add_option("FILE", get_options->file, "Where to; - or none is standard output")
+      ->type_name("");
+}
+
 void add_commands_that_change(Commands& commands) {
   const auto [changed, set_options] =
       commands.add("set", "Change a session's labels, variables and times", task_of<set>);
@@ -466,6 +543,7 @@ void add_session_command(CLI::App& app, int& result) {
   Commands commands(*command, result);
   add_commands_that_create(commands);
   add_run(commands);
+  add_commands_for_files(commands);
   add_commands_that_change(commands);
   add_commands_that_look(commands);
 }

@@ -41,6 +41,8 @@ class LeasedSandbox : public LiveSandbox {
     co_await execution::run_turn(lease_, std::move(request));
   }
 
+  SandboxFiles files() override { return lease_.files(); }
+
   Task<KeptVariables> keep_variables(VariableLimits limits) override {
     if (!has_variables_) co_return KeptVariables{};
     co_return co_await session::keep_variables(lease_, limits);

@@ -2,6 +2,7 @@
 // (pool_sandboxes.h); tests give it with failures.
 #pragma once
 
+#include "channel/sandbox_files.h"
 #include "execution/execution_result.h"
 #include "execution/script_executor.h"
 #include "execution/turn_request.h"
@@ -30,6 +31,9 @@ class LiveSandbox {
   virtual Task<> cancel() = 0;
   // Ends every process of earlier turns, and with them all variables.
   virtual Task<> end_processes() = 0;
+
+  // Its files, also while a turn runs. No longer than this.
+  virtual SandboxFiles files() = 0;
 
   // The variables that are kept over a pause: before the processes end. What could not be kept is
   // named.

@@ -3,6 +3,7 @@
 #include "async/shielded.h"
 #include "async/within.h"
 #include "base/log.h"
+#include "base/scope_exit.h"
 #include "pool/errors.h"
 
 #include <boost/asio/this_coro.hpp>
@@ -158,6 +159,34 @@ Task<RunAnswer> SessionManager::run(std::string id, std::string owner,
   co_return answer;
 }
 
+// Files and commands do not wait for a turn, but for what changes the session.
+Task<SessionTable::Guest> SessionManager::welcome(std::string id, std::string owner,
+                                                  std::optional<ResumeAnswer>& resumed) {
+  if (std::optional<SessionTable::Guest> guest = table_.beside_turn(id)) {
+    if (!owner.empty() && (*guest)->record.owner != owner) throw SessionNotFound(id);
+    co_return *std::move(guest);
+  }
+  const Visit visit = co_await enter(std::move(id), std::move(owner));
+  resumed = co_await shielded(make_live(*visit));
+  visit->has_run = true;
+  co_return SessionTable::Guest(table_, visit);
+}
+
+Task<std::optional<ResumeAnswer>> SessionManager::use(std::string id, std::string owner,
+                                                      SandboxWork work) {
+  if (is_closed_) throw pool::PoolClosed("sessions are shut down");
+  std::optional<ResumeAnswer> resumed;
+  const SessionTable::Guest guest = co_await welcome(std::move(id), std::move(owner), resumed);
+  // The sandbox may leave the session meanwhile, but does not vanish.
+  const std::shared_ptr<LiveSandbox> sandbox = guest->sandbox;
+  const ScopeExit was_used([this, &guest] {
+    guest->record.last_used_at = lifecycle_.now();
+    if (guest->record.state != SessionState::cold) store_->mark(guest->record);
+  });
+  co_await work(*sandbox);
+  co_return resumed;
+}
+
 Task<> SessionManager::end_turn(Session& session, bool is_usable) {
   session.record.last_used_at = lifecycle_.now();
   if (!is_usable) co_return co_await lifecycle_.lose(session);
@@ -187,12 +216,16 @@ Task<std::optional<ResumeAnswer>> SessionManager::restart_now(std::string id, st
 
 // ---- pause, resume, remove
 
-Task<PauseAnswer> SessionManager::pause(std::string id, std::string owner) {
-  co_return co_await shielded(pause_now(std::move(id), std::move(owner)));
+Task<PauseAnswer> SessionManager::pause(std::string id, std::string owner, Background background) {
+  co_return co_await shielded(pause_now(std::move(id), std::move(owner), background));
 }
 
-Task<PauseAnswer> SessionManager::pause_now(std::string id, std::string owner) {
+Task<PauseAnswer> SessionManager::pause_now(std::string id, std::string owner,
+                                            Background background) {
   const Visit visit = co_await enter(std::move(id), std::move(owner));
+  if (visit->guests > 0 && background == Background::refuse) throw SessionBusy(visit->record.id);
+  if (background == Background::wait)
+    co_await table_.changed().wait_until([&visit] { return visit->guests == 0; });
   if (visit->record.state == SessionState::cold)
     co_return PauseAnswer{.generation = visit->record.generation};
   co_return co_await lifecycle_.pause(*visit);
@@ -434,6 +467,8 @@ Task<bool> SessionManager::close_now(std::chrono::milliseconds drain) {
   for (const SessionState state :
        {SessionState::warming, SessionState::warm, SessionState::running, SessionState::waiting})
     for (const std::string& id : table_.ids_in(state)) co_await close_session(id);
+  // What used a sandbox fails now that it is gone.
+  co_await table_.changed().wait_until([this] { return table_.guests() == 0; });
   co_await background_.close();
   co_await store_->close();
   log::info("sessions are closed", {{"stats", to_json(stats())}});

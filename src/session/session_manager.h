@@ -19,12 +19,16 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace hearth::session {
+
+// Must not outlive the sandbox, which the caller keeps.
+using SandboxWork = std::function<Task<>(LiveSandbox&)>;
 
 // `owner` in all of these: the session's, or empty for callers that may use every session.
 class SessionManager {
@@ -48,12 +52,18 @@ class SessionManager {
   // throws, SessionBusy, ConfigError.
   Task<RunAnswer> run(std::string id, std::string owner, execution::TurnRequest request,
                       execution::OnEvent on_event = {}, WhenBusy when_busy = WhenBusy::wait);
+  // Calls `work` with the session's sandbox, which it may use beside turns: its files(). Resumes a
+  // session that is paused; the answer says so. Meanwhile the session counts as used: it is not
+  // idle and does not give way to others. If its sandbox ends, `work` fails as any use of it does.
+  Task<std::optional<ResumeAnswer>> use(std::string id, std::string owner, SandboxWork work);
   // Asks the turn that runs in it to end.
   Task<> interrupt(std::string id, std::string owner);
   // The interpreter afresh: variables are gone, files stay. Resumes a session that is paused.
   Task<std::optional<ResumeAnswer>> restart(std::string id, std::string owner);
 
-  Task<PauseAnswer> pause(std::string id, std::string owner);
+  // Waits for a turn that runs.
+  Task<PauseAnswer> pause(std::string id, std::string owner,
+                          Background background = Background::refuse);
   Task<ResumeAnswer> resume(std::string id, std::string owner,
                             std::optional<std::int64_t> generation = std::nullopt);
   Task<> remove(std::string id, std::string owner);
@@ -86,7 +96,9 @@ class SessionManager {
   Task<std::optional<ResumeAnswer>> make_live(Session& session);
   Task<ResumeAnswer> resume_cold(Session& session, std::optional<std::int64_t> generation);
   Task<> end_turn(Session& session, bool is_usable);
-  Task<PauseAnswer> pause_now(std::string id, std::string owner);
+  Task<SessionTable::Guest> welcome(std::string id, std::string owner,
+                                    std::optional<ResumeAnswer>& resumed);
+  Task<PauseAnswer> pause_now(std::string id, std::string owner, Background background);
   Task<ResumeAnswer> resume_now(std::string id, std::string owner,
                                 std::optional<std::int64_t> generation);
   Task<bool> remove_now(std::string id, std::string owner, std::string reason);

@@ -43,6 +43,41 @@ SessionTable::Visit::~Visit() {
   table_->leave(session_);
 }
 
+SessionTable::Guest::Guest(SessionTable& table, std::shared_ptr<Session> session)
+    : table_(&table), session_(std::move(session)) {
+  ++session_->users;
+  ++session_->guests;
+  ++table_->guests_;
+}
+
+SessionTable::Guest::Guest(SessionTable& table, const Visit& host) : Guest(table, host.session_) {}
+
+SessionTable::Guest::Guest(Guest&& other) noexcept
+    : table_(other.table_), session_(std::move(other.session_)) {}
+
+SessionTable::Guest& SessionTable::Guest::operator=(Guest&& other) noexcept {
+  std::swap(table_, other.table_);
+  std::swap(session_, other.session_);
+  return *this;
+}
+
+SessionTable::Guest::~Guest() {
+  if (!session_) return;
+  --session_->guests;
+  --table_->guests_;
+  table_->leave(session_);
+}
+
+std::optional<SessionTable::Guest> SessionTable::beside_turn(const std::string& id) {
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end()) return std::nullopt;
+  const Session& session = *found->second;
+  const bool is_there =
+      session.record.state == SessionState::running && !session.sandbox->is_gone();
+  if (!is_there) return std::nullopt;
+  return Guest(*this, found->second);
+}
+
 void SessionTable::leave(const std::shared_ptr<Session>& session) {
   if (--session->users == 0 && session->record.state == SessionState::cold)
     sessions_.erase(session->record.id);

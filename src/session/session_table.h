@@ -35,12 +35,13 @@ struct Session {
   SessionDetails details{};
   bool is_loaded = false;
   bool is_unsettled = false;               // a write of its record failed, and may have happened
-  std::unique_ptr<LiveSandbox> sandbox{};  // of a live one
+  std::shared_ptr<LiveSandbox> sandbox{};  // of a live one; guests keep it while they use it
   std::int64_t basis = 0;                  // the generation its workspace was restored from
   std::int64_t last_tried = 0;             // a generation's number is used once, even if it fails
   bool has_run = false;                    // since then
   Mutex mailbox{};
-  std::size_t users = 0;  // in the mailbox or waiting for it
+  std::size_t users = 0;   // in the mailbox or waiting for it, and guests
+  std::size_t guests = 0;  // use its sandbox beside its turns
 };
 
 class SessionTable {
@@ -66,6 +67,27 @@ class SessionTable {
     Mutex::Lock lock_;
   };
 
+  // Use of a live session's sandbox beside its turns: for files, commands and attached clients. It
+  // does not give way to others meanwhile.
+  class Guest {
+   public:
+    Guest() = default;
+    Guest(SessionTable& table, const Visit& host);
+    Guest(Guest&& other) noexcept;
+    Guest& operator=(Guest&& other) noexcept;
+    ~Guest();
+    Session& operator*() const { return *session_; }
+    Session* operator->() const { return session_.get(); }
+
+   private:
+    friend class SessionTable;
+    Guest(SessionTable& table, std::shared_ptr<Session> session);
+    SessionTable* table_ = nullptr;
+    std::shared_ptr<Session> session_;
+  };
+  // While a turn runs nothing else has the mailbox, and the sandbox is there. Nothing otherwise.
+  std::optional<Guest> beside_turn(const std::string& id);
+
   // First come, first served; at once, without giving up the loop, if nothing else uses it. The
   // session may not be loaded.
   Task<Visit> enter(std::string id);
@@ -82,6 +104,7 @@ class SessionTable {
     return counts_.at(static_cast<std::size_t>(state));
   }
   std::size_t live() const;
+  std::size_t guests() const { return guests_; }
   AsyncEvent& changed() { return changed_; }
 
  private:
@@ -89,6 +112,7 @@ class SessionTable {
 
   std::map<std::string, std::shared_ptr<Session>> sessions_;
   std::array<std::size_t, enumerator_count<SessionState>()> counts_{};  // but the cold ones
+  std::size_t guests_ = 0;
   AsyncEvent changed_;
 };
 

@@ -90,6 +90,17 @@ struct PauseAnswer {
   std::vector<std::string> lost_variables{};
 };
 
+// What becomes of what uses the sandbox beside turns when a caller wants a pause.
+enum class Background {
+  refuse,  // SessionBusy
+  wait,    // until it has ended
+  end,     // with the sandbox
+};
+constexpr auto names_of(Background /*type*/) {
+  return enum_names<Background>(
+      {{Background::refuse, "refuse"}, {Background::wait, "wait"}, {Background::end, "end"}});
+}
+
 enum class WhenBusy { wait, refuse };
 
 struct RunAnswer {

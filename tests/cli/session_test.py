@@ -156,6 +156,18 @@ class Hang:
         self.run_in(session, script + "hang = Hang()")
         self.assertEqual(self.run_in(session, look), "kept False False\n")
 
+    def test_files_are_put_into_a_session_and_read_from_it(self):
+        session = self.new()
+        content = "".join("line %d\n" % number for number in range(20000))
+        self.hearth("put", session, "-", "in/data.txt", script=content)
+        self.assertEqual(self.hearth("get", session, "in/data.txt").stdout, content)
+        script = "print(len(open('in/data.txt').read())); done = open('out', 'w').write('x')"
+        self.assertEqual(self.run_in(session, script), "%d\n" % len(content))
+        self.hearth("get", session, "out", "copy")
+        with open(os.path.join(self.folder.name, "copy")) as file:
+            self.assertEqual(file.read(), "x")
+        self.assertIn("nothing", self.hearth("get", session, "nothing", code=2).stderr)
+
     def test_fields_of_a_session_can_be_changed_later(self):
         session = self.new("--label", "a=1", "-e", "OLD=1", "--on-expire", "pause")
         changes = ["--label", "b=2", "--no-label", "a", "-e", "NEW=2", "--no-env", "OLD"]

@@ -75,10 +75,7 @@ class FakeSandbox : public session::LiveSandbox {
       : world_(world), files_(std::move(files)), labels_(std::move(labels)) {
     world_.most_alive = std::max(world_.most_alive, ++world_.alive);
   }
-  ~FakeSandbox() override {
-    if (world_.on_end) world_.on_end(labels_, files_);
-    --world_.alive;
-  }
+  ~FakeSandbox() override { leave_world(); }
 
   const std::string& id() const override { return id_; }
   Task<execution::ExecutionResult> run(execution::TurnRequest request,
@@ -108,6 +105,7 @@ class FakeSandbox : public session::LiveSandbox {
     co_await world_.step("end processes");
     variables_.clear();
   }
+  SandboxFiles files() override { throw Error("a fake sandbox has no channel"); }
   Task<session::KeptVariables> keep_variables(session::VariableLimits limits) override {
     only_at_rest("keep variables");
     co_await world_.step("keep variables");
@@ -152,10 +150,17 @@ class FakeSandbox : public session::LiveSandbox {
     only_at_rest("end");
     is_gone_ = true;
     co_await world_.step("end");
+    leave_world();
   }
   void kill() override { is_gone_ = true; }
 
  private:
+  // Those that still look at it do not keep it alive.
+  void leave_world() {
+    if (std::exchange(has_left_, true)) return;
+    if (world_.on_end) world_.on_end(labels_, files_);
+    --world_.alive;
+  }
   void only_at_rest(const char* what) const {
     if (is_busy_) world_.broken.push_back(std::string(what) + " while a turn runs");
   }
@@ -187,6 +192,7 @@ class FakeSandbox : public session::LiveSandbox {
   std::map<std::string, std::string> variables_;
   Labels labels_;
   bool has_begun_ = false;
+  bool has_left_ = false;
   bool is_busy_ = false;
   bool is_gone_ = false;
 };

@@ -1,4 +1,7 @@
 // How sessions are used. This file becomes two programs, one for each store.
+#include "async/event.h"
+#include "async/task_group.h"
+#include "pool/errors.h"
 #include "tests/support/held_turn.h"
 
 #include <doctest/doctest.h>
@@ -32,7 +35,116 @@ bool is_gone(OpenSessions& sessions, const std::string& id) {
   }
 }
 
+// Something that uses a session's sandbox until it is told to end.
+class HeldUse {
+ public:
+  HeldUse(OpenSessions& sessions, const std::string& id)
+      : sessions_(sessions),
+        release_(sessions.loop().get_executor()),
+        tasks_(sessions.loop().get_executor()) {
+    tasks_.start("a use", use(id));
+    while (!is_held_) sessions_.loop().run_one();
+  }
+  ~HeldUse() { release(); }
+  void release() {
+    is_released_ = true;
+    release_.notify_all();
+    sessions_.run(tasks_.drained());
+  }
+  bool is_over() const { return tasks_.size() == 0; }
+  std::optional<session::ResumeAnswer> resumed{};
+
+ private:
+  Task<> use(std::string id) {
+    resumed = co_await sessions_->use(
+        id, "ann", [this](session::LiveSandbox& sandbox) { return hold(sandbox); });
+  }
+  Task<> hold(session::LiveSandbox& sandbox) {
+    is_held_ = true;
+    co_await release_.wait_until([this] { return is_released_; });
+    if (sandbox.is_gone()) throw Error("the sandbox is gone");
+  }
+
+  OpenSessions& sessions_;
+  AsyncEvent release_;
+  TaskGroup tasks_;
+  bool is_held_ = false;
+  bool is_released_ = false;
+};
+
 }  // namespace
+
+TEST_CASE("any use of a paused session resumes it and says so, and keeps it from the sweep") {
+  const Disk disk;
+  OpenSessions sessions(disk, {.max_live = 1, .idle_timeout = 1000ms});
+  const std::string id = sessions.used("write a 1");
+  sessions.run(sessions->pause(id, "ann"));
+  CHECK_THROWS_AS(
+      sessions.run(sessions->use(id, "eve", [](session::LiveSandbox&) -> Task<> { co_return; })),
+      session::SessionNotFound);
+  HeldUse use(sessions, id);
+  CHECK(sessions.state(id) != SessionState::cold);
+  sessions.pass(2000ms);
+  sessions.run(sessions->sweep());
+  CHECK(sessions.state(id) != SessionState::cold);
+  CHECK_THROWS_AS(sessions.create(), pool::CapacityReached);  // it does not give way
+  sessions.turn(id, "write a 2");                             // turns run beside it
+  use.release();
+  CHECK(use.resumed->source == ResumeSource::snapshot);
+  sessions.pass(999ms);
+  sessions.run(sessions->sweep());
+  CHECK(sessions.state(id) == SessionState::waiting);  // idle since the end of the use
+  sessions.pass(2ms);
+  sessions.run(sessions->sweep());
+  CHECK(sessions.state(id) == SessionState::cold);
+  CHECK(sessions.turn(id, "read a").result.stdout_text == "2");
+}
+
+TEST_CASE("a use begins beside a turn that runs, and not beside a pause") {
+  const Disk disk;
+  OpenSessions sessions(disk);
+  const std::string id = sessions.create();
+  HeldTurn turn(sessions, id);
+  {
+    const HeldUse use(sessions, id);
+    CHECK_FALSE(use.resumed);
+  }
+  turn.release();
+  TaskGroup pause(sessions.loop().get_executor());
+  pause.start("a pause", [](OpenSessions& on, std::string name) -> Task<> {
+    co_await on->pause(std::move(name), "ann");
+  }(sessions, id));
+  HeldUse use(sessions, id);
+  CHECK(pause.size() == 0);  // it came after the pause, and resumed the session again
+  use.release();
+  CHECK(use.resumed->source == ResumeSource::snapshot);
+}
+
+TEST_CASE("a pause refuses what uses the sandbox, waits for it or ends it, as the caller asks") {
+  const Disk disk;
+  OpenSessions sessions(disk);
+  const std::string id = sessions.used("write a 1");
+  HeldUse use(sessions, id);
+  CHECK_THROWS_AS(sessions.run(sessions->pause(id, "ann")), session::SessionBusy);
+  SUBCASE("wait") {
+    TaskGroup pause(sessions.loop().get_executor());
+    pause.start("a pause", [](OpenSessions& on, std::string name) -> Task<> {
+      co_await on->pause(std::move(name), "ann", session::Background::wait);
+    }(sessions, id));
+    while (sessions.loop().poll() > 0) {
+    }
+    CHECK(sessions.state(id) == SessionState::waiting);
+    use.release();
+    sessions.run(pause.drained());
+  }
+  SUBCASE("end") {
+    sessions.run(sessions->pause(id, "ann", session::Background::end));
+    CHECK(sessions.world.alive == 0);
+  }
+  CHECK(sessions.state(id) == SessionState::cold);
+  use.release();
+  CHECK(sessions.turn(id, "read a").result.stdout_text == "1");
+}
 
 TEST_CASE("an unchanged workspace costs no write, and a change makes a new generation") {
   const Disk disk;
