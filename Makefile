@@ -1,6 +1,6 @@
 # Hearth's commands. `make help` lists them; each installs the Debian packages it needs (as root).
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-vm lint sanitize sanitize-core bench fuzz clean
+.PHONY: help run build install test test-vm lint sanitize sanitize-core bench soak fuzz clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -51,10 +51,18 @@ lint: ## check layers, sizes, formatting, scripts; clang-tidy and cppcheck on wh
 	@scripts/build release --configure-only
 	@scripts/lint $(LINT)
 
-bench: ## measure, print one table, write build/bench.json (BENCH=turns|native|pool|docker: a part of it)
+bench: ## measure, print one table, write build/bench.json (BENCH=turns|native|pool|sessions|docker: a part of it)
 	@scripts/install-packages build test bench
 	@scripts/build release
 	@scripts/bench $(BENCH)
+
+SOAK_SECONDS ?= 300
+
+soak: ## let 10,000 sessions come and go, 1,000 of them live, for SOAK_SECONDS (default 300)
+	@scripts/install-packages build test
+	@scripts/build release
+	@HEARTH_SOAK_SESSIONS=10000 HEARTH_SOAK_LIVE=1000 HEARTH_SOAK_CLIENTS=32 \
+	  HEARTH_SOAK_SECONDS=$(SOAK_SECONDS) build/bin/test_session_churn
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS (default 600) from the kept corpus
 	@scripts/install-packages build test

@@ -5,6 +5,7 @@
 #include "bench/native_bench.h"
 #include "bench/pool_bench.h"
 #include "bench/report.h"
+#include "bench/session_bench.h"
 #include "tests/support/run_task.h"
 #include "tests/support/sandbox_process.h"
 
@@ -147,6 +148,7 @@ int main(int argc, char** argv) {
   }
   if (measures("native")) measure_native(report);
   if (measures("pool")) measure_pool(report);
+  if (measures("sessions")) measure_sessions(report);
   if (measures("docker")) measure_docker(report);
   std::fputs(report.table().c_str(), stdout);
   if (argc > 1) std::ofstream(argv[1]) << report.json();
