@@ -14,7 +14,8 @@ constexpr std::uint64_t grant_bytes = wire::first_window_bytes / 2;
 constexpr std::uint64_t most_credit = std::uint64_t{1} << 62;
 
 bool is_last(const wire::EventBody& body) {
-  if (std::holds_alternative<wire::End>(body)) return true;
+  if (std::holds_alternative<wire::End>(body) || std::holds_alternative<wire::CommandList>(body))
+    return true;
   const auto* answer = std::get_if<wire::FileAnswer>(&body);
   return answer != nullptr && (std::holds_alternative<wire::FileDone>(answer->body) ||
                                std::holds_alternative<wire::FileFailed>(answer->body));

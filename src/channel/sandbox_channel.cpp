@@ -29,6 +29,8 @@ std::optional<wire::StreamId> stream_of(const wire::EventBody& body) {
   if (const auto* answer = std::get_if<wire::FileAnswer>(&body)) return answer->stream;
   if (const auto* window = std::get_if<wire::Window>(&body)) return window->stream;
   if (const auto* end = std::get_if<wire::End>(&body)) return end->stream;
+  if (const auto* list = std::get_if<wire::CommandList>(&body)) return list->stream;
+  if (const auto* position = std::get_if<wire::Position>(&body)) return position->stream;
   return std::nullopt;
 }
 

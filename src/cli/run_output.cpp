@@ -104,6 +104,8 @@ class HumanOutput : public RunOutput {
   void show(const wire::Window& /*body*/) {}
   void show(const wire::Started& /*body*/) {}
   void show(const wire::End& /*body*/) {}
+  void show(const wire::CommandList& /*body*/) {}
+  void show(const wire::Position& /*body*/) {}
 
   std::ostream& out_;
   std::ostream& errors_;

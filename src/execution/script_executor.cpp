@@ -57,6 +57,8 @@ struct Collector {
   void operator()(wire::Window& /*event*/) const {}
   void operator()(wire::Started& event) const { result.pid = event.pid; }
   void operator()(wire::End& /*event*/) const {}
+  void operator()(wire::CommandList& /*event*/) const {}
+  void operator()(wire::Position& /*event*/) const {}
 
   void note_order(bool is_stderr, std::size_t bytes) const {
     std::vector<OutputRun>& order = result.output_order;

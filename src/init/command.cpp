@@ -40,6 +40,7 @@ Command::Command(const wire::ExecRequest& request, const CommandPlan& plan, int 
                  std::uint64_t memory_kills)
     : execution_id_(request.execution_id),
       program_(plan.argv.front()),
+      is_background_(request.background),
       events_(host, request.execution_id, request.max_output_bytes),
       input_(std::move(streams.input)),
       output_(streams.output ? std::move(streams.output) : std::make_shared<EventOutput>(events_)),
@@ -247,6 +248,13 @@ void Command::report_error(wire::Ending ending) {
 void Command::conclude(std::uint64_t memory_kills) {
   if (input_) input_->close();
   output_->finish();
+  done_ = facts(memory_kills);
+  if (!is_heard()) return;
+  report_error(done_->ending);
+  events_.say(*done_);
+}
+
+wire::ScriptDone Command::facts(std::uint64_t memory_kills) const {
   constexpr int not_found = 127;
   constexpr int not_executable = 126;
   wire::ScriptDone done;
@@ -263,8 +271,17 @@ void Command::conclude(std::uint64_t memory_kills) {
   done.usage.cpu_seconds = seconds(usage_.ru_utime) + seconds(usage_.ru_stime);
   done.usage.peak_memory_bytes = static_cast<std::uint64_t>(usage_.ru_maxrss) * 1024;
   done.usage.output_bytes = output_->bytes();
-  report_error(done.ending);
-  events_.say(done);
+  return done;
+}
+
+wire::CommandInfo Command::info() const {
+  wire::CommandInfo info{execution_id_, static_cast<std::uint64_t>(pid_), is_background_,
+                         output_->bytes()};
+  if (!done_) return info;
+  info.ending = done_->ending;
+  info.exit_code = done_->exit_code;
+  info.signal = done_->signal;
+  return info;
 }
 
 }  // namespace hearth::init

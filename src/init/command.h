@@ -40,6 +40,8 @@ class Command {
 
   const std::string& execution_id() const { return execution_id_; }
   pid_t runner() const { return process_.runner(); }
+  bool is_background() const { return is_background_; }
+  wire::CommandInfo info() const;
 
   void add_interests(std::vector<pollfd>& polled) const;
   Clock::time_point wake_at() const;
@@ -69,10 +71,13 @@ class Command {
   bool read_text(os::UniqueFd& fd, Stream stream);
   wire::Ending ending() const;
   void report_error(wire::Ending ending);
+  bool is_heard() const { return !is_background_ || pid_ == 0; }
   void conclude(std::uint64_t memory_kills);
+  wire::ScriptDone facts(std::uint64_t memory_kills) const;
 
   std::string execution_id_;
   std::string program_;
+  bool is_background_;
   TurnOutput events_;
   std::shared_ptr<CommandInput> input_;  // null: none
   std::shared_ptr<CommandOutput> output_;
@@ -92,7 +97,8 @@ class Command {
   std::optional<int> wait_status_;
   Clock::time_point ended_at_{};
   std::optional<wire::Ending> reason_;  // why it is to end; the first counts
-  bool warned_ = false;                 // was told of its deadline
+  std::optional<wire::ScriptDone> done_;
+  bool warned_ = false;  // was told of its deadline
   bool lost_its_tree_ = false;
   rusage usage_{};
   CommandProcess process_;

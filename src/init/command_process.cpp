@@ -60,8 +60,10 @@ void CommandProcess::connect(CommandEnds& ends, const wire::ExecRequest& request
   }
   open_input(request.input.has_value());
   make_pipe(output_, far_output_);
-  make_pipe(errors_, far_errors_);
-  ends = {far_input_.get(), far_output_.get(), far_errors_.get(), -1, false};
+  // In one pipe the two keep their order.
+  if (!request.background) make_pipe(errors_, far_errors_);
+  const int errors = request.background ? far_output_.get() : far_errors_.get();
+  ends = {far_input_.get(), far_output_.get(), errors, -1, false};
 }
 
 void CommandProcess::open_input(bool is_pipe) {

@@ -24,7 +24,7 @@ class CommandProcess {
   }
   int report_fd() const { return report_.get(); }
   int output_fd() const { return output_.get(); }
-  int errors_fd() const { return errors_.get(); }  // -1 with a terminal
+  int errors_fd() const { return errors_.get(); }  // -1 if they are part of the output
   int input_fd() const { return has_terminal_ ? output_.get() : input_.get(); }
   bool has_terminal() const { return has_terminal_; }
   os::UniqueFd& input() { return input_; }  // a pipe's; none with a terminal

@@ -51,9 +51,22 @@ void Commands::start(const wire::ExecRequest& request) {
   const auto input = request.input ? std::make_shared<CommandInput>() : nullptr;
   const auto output =
       request.output ? std::make_shared<StreamOutput>(request.max_output_bytes) : nullptr;
+  CommandStreams streams{input, output};
+  if (request.background) {
+    background_.keep_at_most(max_commands - running_.size() - 1);
+    streams.output = background_.begin(request.execution_id);
+  }
   running_.push_back(std::make_unique<Command>(request, plan_command(request, packages_),
-                                               script.get(), CommandStreams{input, output}, host_,
+                                               script.get(), std::move(streams), host_,
                                                sweep_.processes(), memory_kills_.count()));
+  open_streams(request, input, output);
+  sweep_.spare_tree(running_.back()->runner());
+  workers_.set_commands_run(true);
+}
+
+void Commands::open_streams(const wire::ExecRequest& request,
+                            const std::shared_ptr<CommandInput>& input,
+                            const std::shared_ptr<StreamOutput>& output) {
   if (input)
     streams_.open(*request.input,
                   [&](StreamPort& port) { return CommandInput::work_of(input, port); });
@@ -64,8 +77,6 @@ void Commands::start(const wire::ExecRequest& request) {
   };
   open_output(request.output, Stream::out);
   open_output(request.errors, Stream::err);
-  sweep_.spare_tree(running_.back()->runner());
-  workers_.set_commands_run(true);
 }
 
 bool Commands::can_open(const wire::ExecRequest& request) const {
@@ -106,6 +117,16 @@ void Commands::cancel(const wire::CancelRequest& request) {
   if (Command* command = find(request.execution_id)) command->cancel(Clock::now());
 }
 
+void Commands::accept(const wire::ListCommands& request) {
+  wire::CommandList list{request.stream, {}};
+  background_.keep_at_most(max_commands - running_.size());
+  background_.add_to(list.commands);
+  for (const auto& command : running_) list.commands.push_back(command->info());
+  host_.send({{}, std::move(list)});
+}
+
+void Commands::accept(const wire::AttachCommand& request) { background_.attach(request); }
+
 void Commands::add_interests(std::vector<pollfd>& polled) const {
   for (const auto& command : running_) command->add_interests(polled);
 }
@@ -130,8 +151,19 @@ bool Commands::handle_exit(pid_t pid, int wait_status, const rusage& usage) {
 void Commands::advance(Clock::time_point now) {
   if (running_.empty()) return;
   const std::uint64_t kills = memory_kills_.count();
-  std::erase_if(running_, [&](const auto& command) { return command->advance(now, kills); });
+  std::erase_if(running_, [&](const auto& command) { return advance(*command, now, kills); });
   workers_.set_commands_run(!running_.empty());
+}
+
+// True when it is over.
+bool Commands::advance(Command& command, Clock::time_point now, std::uint64_t memory_kills) {
+  if (!command.advance(now, memory_kills)) return false;
+  if (!command.is_background()) return true;
+  if (command.info().pid == 0)
+    background_.forget(command.execution_id());  // and the host was told why
+  else
+    background_.note_end(command.info());
+  return true;
 }
 
 void Commands::forget_all() {
@@ -140,6 +172,7 @@ void Commands::forget_all() {
     command->abandon();
   }
   running_.clear();
+  background_.forget_all();
   left_strays_ = false;
   workers_.set_commands_run(false);
 }

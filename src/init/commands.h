@@ -2,6 +2,7 @@
 // in a process tree of its own, which the sweep after a turn leaves alone.
 #pragma once
 
+#include "init/background_commands.h"
 #include "init/command.h"
 #include "init/host_link.h"
 #include "init/memory_kills.h"
@@ -37,6 +38,8 @@ class Commands {
   void accept(const wire::SignalRequest& request);
   void accept(const wire::ResizeRequest& request);
   void cancel(const wire::CancelRequest& request);
+  void accept(const wire::ListCommands& request);
+  void accept(const wire::AttachCommand& request);
 
   void add_interests(std::vector<pollfd>& polled) const;
   Clock::time_point wake_at() const;
@@ -52,6 +55,9 @@ class Commands {
 
  private:
   void start(const wire::ExecRequest& request);
+  void open_streams(const wire::ExecRequest& request, const std::shared_ptr<CommandInput>& input,
+                    const std::shared_ptr<StreamOutput>& output);
+  bool advance(Command& command, Clock::time_point now, std::uint64_t memory_kills);
   bool can_open(const wire::ExecRequest& request) const;
   void refuse(const wire::ExecRequest& request, wire::Ending ending, std::string name,
               std::string message);
@@ -64,6 +70,7 @@ class Commands {
   Sweep& sweep_;
   MemoryKills memory_kills_;
   std::vector<std::unique_ptr<Command>> running_;
+  BackgroundCommands background_{streams_};
   bool left_strays_ = false;
 };
 

@@ -1,6 +1,8 @@
 // init/limits.h: bounds of init's memory and waiting times, whatever a script or the host does.
 #pragma once
 
+#include "wire/command_messages.h"
+
 #include <chrono>
 #include <cstddef>
 
@@ -40,7 +42,7 @@ inline constexpr int max_prepare_attempts = 3;
 inline constexpr std::chrono::milliseconds prepare_delay{50};
 inline constexpr int max_reaped_at_once = 256;
 // Commands at once. Each has a process of its own beside those of the command.
-inline constexpr std::size_t max_commands = 64;
+inline constexpr std::size_t max_commands = wire::max_listed_commands;
 
 // Open files. A process may send descriptors while its user has fewer in flight than its own limit.
 // So init can still send some when scripts have used up theirs.

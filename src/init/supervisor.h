@@ -76,6 +76,8 @@ class Supervisor {
   void accept(const wire::ExecRequest& request);
   void accept(const wire::SignalRequest& request) { commands_.accept(request); }
   void accept(const wire::ResizeRequest& request) { commands_.accept(request); }
+  void accept(const wire::ListCommands& request) { commands_.accept(request); }
+  void accept(const wire::AttachCommand& request) { commands_.accept(request); }
 
   bool busy() const { return turns_.busy() || reset_ != Reset::none; }
   bool lacks_worker() const;

@@ -1,6 +1,7 @@
 // pool/lease.h: the right to use one sandbox, from checkout to the end of this object.
 #pragma once
 
+#include "channel/sandbox_commands.h"
 #include "channel/sandbox_files.h"
 #include "pool/binding.h"
 #include "pool/managed_sandbox.h"
@@ -30,6 +31,8 @@ class Lease {
   backend::Sandbox& sandbox() { return *managed_->sandbox; }
   // Its files, also while a turn runs. No longer than the lease.
   SandboxFiles files() { return SandboxFiles(sandbox().channel()); }
+  // Its commands; execution/turn.h and execution/background.h start them. No longer than the lease.
+  SandboxCommands commands() { return SandboxCommands(sandbox().channel()); }
   const Binding& binding() const { return *binding_; }
   CheckoutKind kind() const { return kind_; }
   // The number of leases of this sandbox, including this one.

@@ -4,6 +4,7 @@
 
 #include "wire/stream_messages.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,6 +41,9 @@ struct ExecRequest {
   std::optional<StreamId> input = {};
   std::optional<StreamId> output = {};
   std::optional<StreamId> errors = {};
+  // It outlives turns. Its output is kept in the sandbox, the last kept_output_bytes of it, for
+  // those that attach to it. No event of it comes after Started.
+  bool background = false;
   bool operator==(const ExecRequest&) const = default;
 };
 
@@ -57,7 +61,55 @@ struct ResizeRequest {
   bool operator==(const ResizeRequest&) const = default;
 };
 
+inline constexpr std::uint64_t kept_output_bytes = std::uint64_t{128} << 10;
+// That run, and background commands that have ended.
+inline constexpr std::size_t max_listed_commands = 64;
+
+// Answered by CommandList.
+struct ListCommands {
+  StreamId stream = 0;
+  bool operator==(const ListCommands&) const = default;
+};
+
+// To what a background command prints, from that byte on or the first one that is kept. Answered by
+// a Position and bytes, and End when the command is over; by End alone if there is none.
+struct AttachCommand {
+  StreamId stream = 0;
+  std::string execution_id;
+  std::uint64_t from = 0;
+  bool operator==(const AttachCommand&) const = default;
+};
+
 // ---- sandbox to host ----
+
+// How a turn ended, as init saw it: see wire/messages.h.
+enum class Ending;
+
+// A command that runs, or a background command that has ended.
+struct CommandInfo {
+  std::string execution_id;
+  std::uint64_t pid = 0;  // in the sandbox
+  bool background = false;
+  std::uint64_t output_bytes = 0;     // so far
+  std::optional<Ending> ending = {};  // absent: it runs
+  std::optional<std::int64_t> exit_code = {};
+  std::optional<std::int64_t> signal = {};
+  bool operator==(const CommandInfo&) const = default;
+};
+
+struct CommandList {
+  StreamId stream = 0;
+  std::vector<CommandInfo> commands;
+  bool operator==(const CommandList&) const = default;
+};
+
+// Where the data that follow begin in what a command has printed: at first, and where the reader
+// was so slow that bytes were dropped before it had them.
+struct Position {
+  StreamId stream = 0;
+  std::uint64_t offset = 0;
+  bool operator==(const Position&) const = default;
+};
 
 // A command's program runs.
 struct Started {

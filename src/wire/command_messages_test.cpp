@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 using namespace hearth::wire;
 
@@ -33,7 +35,9 @@ TEST_CASE("H2: the requests for commands survive the way through their lines") {
   const ExecRequest script{.execution_id = "c", .language = "bash", .script = ""};
   for (const Request& request :
        {Request(program), Request(line), Request(script), Request(SignalRequest{"c", "INT", true}),
-        Request(ResizeRequest{"c", {100, 30}})}) {
+        Request(ResizeRequest{"c", {100, 30}}),
+        Request(ExecRequest{.execution_id = "c", .argv = {"ls"}, .background = true}),
+        Request(ListCommands{7}), Request(AttachCommand{7, "c", 1ULL << 40})}) {
     std::string text = encode(request);
     text.pop_back();
     CHECK(decode_request(text) == request);
@@ -56,6 +60,7 @@ TEST_CASE("a request for a command names one thing to run, as no program can be 
                               R"("argv":["ls"],"columns":80)",
                               R"("argv":["ls"],"columns":0,"rows":1)",
                               R"("argv":["ls"],"columns":80,"rows":65536)",
+                              R"("argv":["ls"],"background":true,"stdout":1,"stderr":2)",
                               R"("argv":["ls"],"stdout":1)",
                               R"("argv":["ls"],"stderr":1)",
                               R"("argv":["ls"],"stdout":1,"stderr":1)",
@@ -68,4 +73,31 @@ TEST_CASE("a request for a command names one thing to run, as no program can be 
     CHECK_THROWS_AS(decode_request(with_members(members)), ProtocolError);
   }
   CHECK_THROWS_AS(decode_request(R"({"type":"resize","execution_id":"c"})"), ProtocolError);
+}
+
+TEST_CASE(
+    "the answers about commands survive the way through their lines, and odd ones are refused") {
+  const CommandInfo running{"a", 12, false, 3};
+  const CommandInfo exited{"b", 13, true, 1ULL << 40, Ending::failed, 3};
+  const CommandInfo killed{"c", 14, true, 0, Ending::signalled, std::nullopt, 9};
+  for (const EventBody& body :
+       {EventBody(CommandList{7, {running, exited, killed}}), EventBody(CommandList{7, {}}),
+        EventBody(Position{7, 1ULL << 40}), EventBody(End{7})}) {
+    std::string text = encode(Event{{}, body});
+    text.pop_back();
+    CHECK(decode_event(text).body == body);
+  }
+  for (const char* commands :
+       {R"(["{}"])", R"([{}])", R"({})", R"([1])",
+        R"([{"execution_id":"","pid":1,"background":true,"output_bytes":0}])",
+        R"([{"execution_id":"a","pid":1,"background":true,"output_bytes":0,"ending":"other"}])",
+        R"([{"execution_id":"a","pid":1,"background":true,"output_bytes":0,"more":1}])"}) {
+    CAPTURE(commands);
+    CHECK_THROWS_AS(
+        decode_event(R"({"type":"commands","stream":1,"commands":)" + std::string(commands) + "}"),
+        ProtocolError);
+  }
+  std::string many = encode(Event{{}, CommandList{7, std::vector(65, running)}});
+  many.pop_back();
+  CHECK_THROWS_AS(decode_event(many), ProtocolError);
 }

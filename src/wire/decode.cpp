@@ -165,6 +165,9 @@ ExecRequest exec_request(MemberReader& members) {
   request.max_output_bytes = members.count("max_output_bytes");
   request.terminal = terminal_size(members);
   take_streams(members, request);
+  request.background = members.optional_boolean("background");
+  if (request.background && request.output)
+    throw ProtocolError("the output of a background command is kept, not streamed");
   return request;
 }
 
@@ -183,6 +186,40 @@ ResizeRequest resize_request(MemberReader& members) {
   if (!size) throw ProtocolError("\"columns\" and \"rows\" are missing");
   request.size = *size;
   return request;
+}
+
+AttachCommand attach_command(MemberReader& members) {
+  AttachCommand request;
+  request.stream = take_stream(members);
+  request.execution_id = required_id(members);
+  request.from = members.count("from");
+  return request;
+}
+
+CommandInfo command_info(const std::string& text) {
+  MemberReader members(text);
+  CommandInfo command;
+  command.execution_id = required_id(members);
+  command.pid = members.count("pid");
+  command.background = members.boolean("background");
+  command.output_bytes = members.count("output_bytes");
+  if (const std::optional<std::string> ending = members.string_if_any("ending"))
+    command.ending = value_named<Ending>("ending", *ending);
+  command.exit_code = members.optional_integer("exit_code");
+  command.signal = members.optional_integer("signal");
+  members.finish();
+  return command;
+}
+
+CommandList command_list(MemberReader& members) {
+  CommandList list;
+  list.stream = take_stream(members);
+  const std::string commands = members.json("commands", JsonKind::array);
+  for (const JsonMember& element : parse_array(commands, max_listed_commands)) {
+    if (element.kind != JsonKind::object) throw ProtocolError("a command is not an object");
+    list.commands.push_back(command_info(element.text));
+  }
+  return list;
 }
 
 ScriptDone script_done(MemberReader& members) {
@@ -226,6 +263,8 @@ EventBody decode_body(std::string_view type, MemberReader& members) {
   if (type == "window") return window(members);
   if (type == "started") return Started{members.count("pid")};
   if (type == "end") return End{take_stream(members)};
+  if (type == "commands") return command_list(members);
+  if (type == "position") return Position{take_stream(members), members.count("offset")};
   if (type == "ready")
     return Ready{members.optional_integer("protocol"), members.string("python"),
                  members.string("harness")};
@@ -252,6 +291,10 @@ Request decode_request(std::string_view line) {
     request = signal_request(members);
   } else if (type == "resize") {
     request = resize_request(members);
+  } else if (type == "list_commands") {
+    request = ListCommands{take_stream(members)};
+  } else if (type == "attach") {
+    request = attach_command(members);
   } else if (type == "window") {
     request = window(members);
   } else if (type == "end") {

@@ -17,11 +17,27 @@ void append_json(std::string& out, std::string_view key, const JsonText& json) {
 }
 
 // `members` as append_key writes them, which begin with a comma.
-void append_object(std::string& out, std::string_view key, std::string_view members) {
-  append_key(out, key);
+void append_object(std::string& out, std::string_view members) {
   out += '{';
   out += members.substr(std::min<std::size_t>(members.size(), 1));
   out += '}';
+}
+
+void append_object(std::string& out, std::string_view key, std::string_view members) {
+  append_key(out, key);
+  append_object(out, members);
+}
+
+std::string members_of(const CommandInfo& command) {
+  std::string members;
+  append_member(members, "execution_id", command.execution_id);
+  append_number(members, "pid", command.pid);
+  append_member(members, "background", command.background);
+  append_number(members, "output_bytes", command.output_bytes);
+  if (command.ending) append_member(members, "ending", enum_name(*command.ending));
+  if (command.exit_code) append_number(members, "exit_code", *command.exit_code);
+  if (command.signal) append_number(members, "signal", *command.signal);
+  return members;
 }
 
 void append_truncated(std::string& out, const Truncated& truncated) {
@@ -95,6 +111,21 @@ struct BodyWriter {
   }
   void operator()(const Started& event) const { append_number(out, "pid", event.pid); }
   void operator()(const End& event) const { append_number(out, "stream", event.stream); }
+  void operator()(const CommandList& event) const {
+    append_number(out, "stream", event.stream);
+    append_key(out, "commands");
+    char separator = '[';
+    for (const CommandInfo& command : event.commands) {
+      out += separator;
+      append_object(out, members_of(command));
+      separator = ',';
+    }
+    out += separator == '[' ? "[]" : "]";
+  }
+  void operator()(const Position& event) const {
+    append_number(out, "stream", event.stream);
+    append_number(out, "offset", event.offset);
+  }
 };
 
 void append_env(std::string& out, const std::map<std::string, std::string>& env) {
@@ -193,12 +224,23 @@ struct RequestWriter {
     if (request.input) append_number(out, "stdin", *request.input);
     if (request.output) append_number(out, "stdout", *request.output);
     if (request.errors) append_number(out, "stderr", *request.errors);
+    if (request.background) append_member(out, "background", true);
   }
   void operator()(const SignalRequest& request) const {
     out += R"({"type":"signal")";
     append_member(out, "execution_id", request.execution_id);
     append_member(out, "signal", request.signal);
     append_member(out, "whole_tree", request.whole_tree);
+  }
+  void operator()(const ListCommands& request) const {
+    out += R"({"type":"list_commands")";
+    append_number(out, "stream", request.stream);
+  }
+  void operator()(const AttachCommand& request) const {
+    out += R"({"type":"attach")";
+    append_number(out, "stream", request.stream);
+    append_member(out, "execution_id", request.execution_id);
+    append_number(out, "from", request.from);
   }
   void operator()(const ResizeRequest& request) const {
     out += R"({"type":"resize")";

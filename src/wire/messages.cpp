@@ -20,6 +20,8 @@ struct TypeName {
   std::string_view operator()(const Window& /*event*/) const { return "window"; }
   std::string_view operator()(const Started& /*event*/) const { return "started"; }
   std::string_view operator()(const End& /*event*/) const { return "end"; }
+  std::string_view operator()(const CommandList& /*event*/) const { return "commands"; }
+  std::string_view operator()(const Position& /*event*/) const { return "position"; }
 };
 
 }  // namespace

@@ -76,8 +76,9 @@ struct PingRequest {
   bool operator==(const PingRequest&) const = default;
 };
 
-using Request = std::variant<RunRequest, CancelRequest, ResetRequest, PingRequest, FileRequest,
-                             Window, End, Abandon, ExecRequest, SignalRequest, ResizeRequest>;
+using Request =
+    std::variant<RunRequest, CancelRequest, ResetRequest, PingRequest, FileRequest, Window, End,
+                 Abandon, ExecRequest, SignalRequest, ResizeRequest, ListCommands, AttachCommand>;
 
 // ---- sandbox to host ----
 
@@ -208,9 +209,9 @@ struct Pong {
   bool operator==(const Pong&) const = default;
 };
 
-using EventBody =
-    std::variant<Ready, Stdout, Stderr, Log, Intermediate, Display, FinalResult, ScriptError,
-                 ScriptDone, ResetDone, Pong, FileAnswer, Window, Started, End>;
+using EventBody = std::variant<Ready, Stdout, Stderr, Log, Intermediate, Display, FinalResult,
+                               ScriptError, ScriptDone, ResetDone, Pong, FileAnswer, Window,
+                               Started, End, CommandList, Position>;
 
 struct Event {
   std::string execution_id;  // empty where an event belongs to no turn
