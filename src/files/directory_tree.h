@@ -19,7 +19,7 @@
 
 namespace hearth::files {
 
-// Files and directories that their owner, who is the user of this process, closed for itself.
+// Files and directories closed to their owner, the user of this process, by their modes.
 enum class ClosedFiles { are_errors, are_opened };
 
 // All throw FileFailure: `changed` for what changes while it is read, `too_large` for a path of

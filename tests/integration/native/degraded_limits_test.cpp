@@ -1,4 +1,4 @@
-// An ordinary user to whom no cgroup was delegated: this program, run again as one.
+// An ordinary user without a delegated cgroup: this program, run again as one.
 #include "tests/support/in_sandbox.h"
 #include "tests/support/other_caller.h"
 #include "tests/support/temporary_directory.h"
