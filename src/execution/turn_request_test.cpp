@@ -137,7 +137,7 @@ TEST_CASE("limits that can never work are refused") {
   CHECK(problems_of(binding(), {.script = "", .max_output_bytes = 3}).size() == 1);
 }
 
-TEST_CASE("a command may have a terminal, an input and no limit of time; Python has none of them") {
+TEST_CASE("a command may have a terminal, an input and no limit of time, but Python has none") {
   CHECK(command_of({.command = {"ls"}, .terminal = wire::TerminalSize{100, 30}}).terminal ==
         wire::TerminalSize{100, 30});
   CHECK(command_of({.command = {"ls"}, .time_limit = 0ms}).timeout_seconds == 0);

@@ -156,7 +156,7 @@ TEST_CASE("entries that lead out of the directory are left out, and nothing appe
 }
 
 TEST_CASE(
-    "names that are taken stay what they were, and are named; replaced only if that is asked") {
+    "names that are taken stay what they were and are named, and are replaced only if asked") {
   const Place place;
   std::ofstream(place.target / "file") << "mine";
   fs::create_directory(place.target / "directory");
@@ -212,7 +212,7 @@ TEST_CASE(
   CHECK(place.is_outside_untouched());
 }
 
-TEST_CASE("entries in any order reach their directories; a file that is not whole is removed") {
+TEST_CASE("entries in any order reach their directories, and a file that is not whole is removed") {
   const Place place;
   {
     TreeWriter writer = place.writer();
