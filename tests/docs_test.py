@@ -13,6 +13,9 @@ LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
 TEST_FILE = re.compile(r"`(\w+_test\.(?:cpp|py))`")
 PROMISES = re.compile(r"(?:\"|/)((?:[ABCHP]\d+ )*[ABCHP]\d+): ")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
+# Processes and callers are "it" or "they" (CONTRIBUTING.md). A name in backticks is one of a user.
+PERSONS = re.compile(r"\b(?:who|whom|whoever|somebody|someone|nobody)\b", re.I)
+COMMENT = re.compile(r"(?:^|\s)(?://|#) (.*)")
 
 
 def tracked(*patterns):
@@ -25,6 +28,15 @@ def anchors_of(page):
     """Anchors of headings, as GitHub makes them."""
     for heading in HEADING.findall(page.read_text()):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def prose_of(file):
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        comment = COMMENT.search(line)
+        if file.suffix == ".md":
+            yield number, re.sub(r"`[^`]*`", "", line)
+        elif comment:
+            yield number, re.sub(r"`[^`]*`", "", comment[1])
 
 
 class Documents(unittest.TestCase):
@@ -51,6 +63,12 @@ class Documents(unittest.TestCase):
             for name in TEST_FILE.findall(page.read_text()):
                 with self.subTest(page=page.name, name=name):
                     self.assertIn(name, names)
+
+    def test_prose_and_comments_name_processes_and_callers_as_things(self):
+        for file in tracked("*.md", "*.cpp", "*.h", "*.py", "*.toml", "*.txt", "scripts/*"):
+            for number, text in prose_of(file):
+                with self.subTest(file=file.name, line=number):
+                    self.assertNotRegex(text, PERSONS)
 
     def test_promises_lists_every_row_that_a_test_name_begins_with(self):
         listed = set(

@@ -104,7 +104,7 @@ class Image(unittest.TestCase):
             text=True,
         )
         with session:
-            session.stdin.write('{"script": "1"}\n')
+            session.stdin.write('{"code": "1"}\n')
             session.stdin.flush()
             session.stdout.readline()  # it runs
             rebuilt = self.hearth("image", "build", "-c", path, "--rebuild")
