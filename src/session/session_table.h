@@ -1,5 +1,5 @@
-// session/session_table.h: the sessions that are live or in use, their states, and which task may act on
-// one. Memory is the truth for them; the store is for all others.
+// session/session_table.h: the sessions that are live or in use, their states, and which task may
+// act on one. Memory is the truth for them; the store is for all others.
 //
 //   cold ──▶ warming ──▶ warm ──▶ running ◀──▶ waiting
 //    ▲          │          │                      │
