@@ -7,7 +7,7 @@
 using namespace hearth;
 using namespace hearth::pool;
 
-TEST_CASE("P24 P25: the longest prefix that holds a path wins") {
+TEST_CASE("P24: P25: the longest prefix that holds a path wins") {
   const HostPathMap map({{"/data", "/srv/data"}, {"/data/db/", "/fast/db"}});
   CHECK(map.resolve("/data/db/x") == "/fast/db/x");
   CHECK(map.resolve("/data/db") == "/fast/db");

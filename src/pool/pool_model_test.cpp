@@ -194,8 +194,8 @@ void run_model(std::uint64_t max_uses) {
 
 }  // namespace
 
-TEST_CASE("P10 P11 P35: 10,000 random operations on sandboxes of one use") { run_model(1); }
+TEST_CASE("P10: P11: P35: 10,000 random operations on sandboxes of one use") { run_model(1); }
 
-TEST_CASE("P10 P11 P35: 10,000 random operations on sandboxes that are used again") {
+TEST_CASE("P10: P11: P35: 10,000 random operations on sandboxes that are used again") {
   run_model(5);
 }

@@ -190,7 +190,7 @@ TEST_CASE("P12: an overflow sandbox is kept only while fewer than pool_size are 
   CHECK(fixture.retired(Retirement::surplus) == 1);
 }
 
-TEST_CASE("P15 P16: a sandbox is used as often as it may, counted, and then replaced") {
+TEST_CASE("P15: P16: a sandbox is used as often as it may, counted, and then replaced") {
   PoolFixture fixture(1, small_options(50));
   fixture.startup();
   std::string first;

@@ -318,7 +318,7 @@ TEST_CASE("a section that nothing reads is refused") {
         Lines{"h.toml:1:2: error: server is not a known key"});
 }
 
-TEST_CASE("A17 A14: the limits of sessions come from the file, or the variables operators know") {
+TEST_CASE("A17: A14: the limits of sessions come from the file, or the variables operators know") {
   const SessionSettings defaults;
   CHECK(defaults.max_sandboxes == 1000);
   CHECK(defaults.idle_timeout_ms == 1'800'000);

@@ -166,7 +166,7 @@ class Churn {
 
 }  // namespace
 
-TEST_CASE("A6 A9: sessions that come and go for long cost no memory, and none of them fails") {
+TEST_CASE("A6: A9: sessions that come and go for long cost no memory, and none of them fails") {
   Churn churn(wanted_load());
   churn.run();
 }

@@ -95,7 +95,7 @@ TEST_CASE("P10: a retirement frees a place as a return does") {
   CHECK(waiting->sandbox_id() != id);
 }
 
-TEST_CASE("P7 P8: warm without a spawn, overflow with one") {
+TEST_CASE("P7: P8: warm without a spawn, overflow with one") {
   NativePool pool({pool_config("default", 2)}, pool_options(50));
   pool.startup();
   const Lease one = pool.checkout();
@@ -107,7 +107,7 @@ TEST_CASE("P7 P8: warm without a spawn, overflow with one") {
   CHECK(pool.stats().spawned == 3);
 }
 
-TEST_CASE("P11 P35: 500 checkouts at once never have more alive than the capacity") {
+TEST_CASE("P11: P35: 500 checkouts at once never have more alive than the capacity") {
   NativePool pool({pool_config("default", 2)}, pool_options(1, 4));
   pool.startup();
   std::size_t done = 0;

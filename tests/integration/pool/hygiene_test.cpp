@@ -72,7 +72,7 @@ print(len([pid for pid in os.listdir('/proc') if pid.isdigit()]))
 
 }  // namespace
 
-TEST_CASE("P13 P43: nothing of a lease is left for the next one of the same sandbox") {
+TEST_CASE("P13: P43: nothing of a lease is left for the next one of the same sandbox") {
   NativePool pool({pool_config("default", 1)}, pool_options(50, 0));
   pool.startup();
   std::optional<Lease> lease = pool.checkout();
@@ -127,7 +127,7 @@ TEST_CASE(
   CHECK_FALSE(is_in_a_file_of(pool.state.path(), value));
 }
 
-TEST_CASE("P15 P16: fifty leases of one sandbox, then another") {
+TEST_CASE("P15: P16: fifty leases of one sandbox, then another") {
   NativePool pool({pool_config("default", 1)}, pool_options(50, 0));
   pool.startup();
   std::string first;
@@ -162,7 +162,7 @@ TEST_CASE("P29: a script goes in, its events and its result come out") {
   CHECK(result.result->text == R"({"answer":42})");
 }
 
-TEST_CASE("P33 P34: a sandbox that was killed in a turn is lost, retired and replaced") {
+TEST_CASE("P33: P34: a sandbox that was killed in a turn is lost, retired and replaced") {
   NativePool pool({pool_config("default", 1)}, pool_options(50, 0));
   pool.startup();
   std::optional<Lease> lease = pool.checkout();
@@ -223,7 +223,7 @@ TEST_CASE("P44: a sandbox that does not come clean in time is replaced") {
   CHECK(retired(pool, Retirement::reset_failed) == 1);
 }
 
-TEST_CASE("P36 P37: shutdown ends idle, leased and half made sandboxes, and no caller waits on") {
+TEST_CASE("P36: P37: shutdown ends idle, leased and half made sandboxes, and no caller waits on") {
   std::size_t before = 0;
   native_host();
   const auto processes = [] {

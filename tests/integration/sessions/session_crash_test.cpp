@@ -225,7 +225,7 @@ long try_each_call(Path path, Fault fault) {
 
 }  // namespace
 
-TEST_CASE("A9 A15 A20: after 200 kills in pauses, sweeps, evictions and resumes nothing is torn") {
+TEST_CASE("A9: A15: A20: after 200 kills in pauses, sweeps, evictions and resumes nothing is torn") {
   const Disk disk("/dev/shm");
   const SharedTold told;
   {
@@ -250,7 +250,7 @@ TEST_CASE("A9 A15 A20: after 200 kills in pauses, sweeps, evictions and resumes 
   CHECK(behind > kills / 10);  // they did hit
 }
 
-TEST_CASE("A3 A9: a fault at any system call of a pause leaves the old or the new workspace") {
+TEST_CASE("A3: A9: a fault at any system call of a pause leaves the old or the new workspace") {
   Fault fault = Fault::none;
   SUBCASE("no space") { fault = Fault::no_space; }
   SUBCASE("an error of the disk") { fault = Fault::io_error; }

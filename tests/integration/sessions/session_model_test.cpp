@@ -289,7 +289,7 @@ class Model {
 
 }  // namespace
 
-TEST_CASE("A2 A22: ten thousand random calls with failures leave no session stuck or torn") {
+TEST_CASE("A2: A22: ten thousand random calls with failures leave no session stuck or torn") {
   const std::uint64_t chosen = seed();
   MESSAGE("HEARTH_TEST_SEED=", chosen);
   CAPTURE(chosen);

@@ -117,7 +117,7 @@ TEST_CASE("A4: the sweep ends waiting sessions, and none that is warm or running
   CHECK(sessions.state(warm) == SessionState::warm);
 }
 
-TEST_CASE("A5 A6: a create at capacity, cold sessions counted, makes one give way") {
+TEST_CASE("A5: A6: a create at capacity, cold sessions counted, makes one give way") {
   const Disk disk;
   OpenSessions sessions(disk, {.max_sandboxes = 3});
   const std::string first = sessions.used();
@@ -132,7 +132,7 @@ TEST_CASE("A5 A6: a create at capacity, cold sessions counted, makes one give wa
 }
 
 TEST_CASE(
-    "A7 A27: an evicted cold session is deleted with its snapshot, and says that it is gone") {
+    "A7: A27: an evicted cold session is deleted with its snapshot, and says that it is gone") {
   const Disk disk;
   OpenSessions sessions(disk, {.max_sandboxes = 1});
   const std::string id = sessions.used();
@@ -149,7 +149,7 @@ TEST_CASE(
   CHECK_THROWS_AS(sessions.run(sessions->get(id, "eve")), session::SessionNotFound);
 }
 
-TEST_CASE("A8 A26: an evicted warm session that has an identity is paused, not left dangling") {
+TEST_CASE("A8: A26: an evicted warm session that has an identity is paused, not left dangling") {
   const Disk disk;
   OpenSessions sessions(disk, {.max_sandboxes = 2});
   const std::string waiting = sessions.used();
@@ -242,7 +242,7 @@ TEST_CASE("a session that needs memory which idle ones hold takes their place") 
   CHECK(sessions.world.alive == 0);  // all that could give way has
 }
 
-TEST_CASE("A13 A16: the sweep comes every 60 seconds, and starts and stops as often as one likes") {
+TEST_CASE("A13: A16: the sweep comes every 60 seconds, and starts and stops as often as one likes") {
   const Disk disk;
   OpenSessions sessions(disk, {.idle_timeout = 1000ms});
   const std::string id = sessions.used();
@@ -313,7 +313,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "A19 A20 A27: after a kill all sessions are cold, counted, and resume from their snapshots") {
+    "A19: A20: A27: after a kill all sessions are cold, counted, and resume from their snapshots") {
   const Disk disk;
   std::vector<std::string> ids;
   const int child_ids = ::memfd_create("ids", 0);
@@ -349,7 +349,7 @@ TEST_CASE(
   CHECK(fresh.resumed->work_lost);
 }
 
-TEST_CASE("A21 A22 A23: the nine numbers are consistent, and tell how resumes found the process") {
+TEST_CASE("A21: A22: A23: the nine numbers are consistent, and tell how resumes found the process") {
   const Disk disk;
   OpenSessions sessions(disk, {.max_sandboxes = 7});
   sessions.world.spares = 2;

@@ -351,7 +351,7 @@ TEST_CASE("labels, env, times and network can be changed later, and live with th
 }
 
 TEST_CASE(
-    "A15 A20: a process that ends in good order pauses its sessions, and the next finds them") {
+    "A15: A20: a process that ends in good order pauses its sessions, and the next finds them") {
   const Disk disk;
   std::string id;
   {
