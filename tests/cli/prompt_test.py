@@ -155,7 +155,8 @@ class Terminal:
     def __init__(self, home, *arguments, kind="dumb"):
         self.master, self.slave = pty.openpty()
         self.settings = termios.tcgetattr(self.master)
-        env = {**os.environ, "HOME": home, "TERM": kind, "XDG_STATE_HOME": home}
+        state = os.path.join(home, "state")  # the history is there
+        env = {**os.environ, "HOME": home, "TERM": kind, "HEARTH_STATE_DIR": state}
         ends = {"stdin": self.slave, "stdout": self.slave, "stderr": self.slave}
         self.process = subprocess.Popen(
             [HEARTH, "run", "-i", *arguments],
