@@ -74,8 +74,11 @@ void CommandProcess::open_input(bool is_pipe) {
 
 std::optional<RunnerReport> CommandProcess::next_report() {
   RunnerReport report;
-  if (!report_ || ::read(report_.get(), &report, sizeof report) != sizeof report)
-    return std::nullopt;
+  if (!report_) return std::nullopt;
+  const ssize_t got = ::read(report_.get(), &report, sizeof report);
+  // A closed pipe is always ready: until the runner is reaped, poll() would return at once.
+  if (got == 0) report_.reset();
+  if (got != sizeof report) return std::nullopt;
   return report;
 }
 
