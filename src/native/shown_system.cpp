@@ -105,8 +105,9 @@ void show_system(LauncherWords& words, const Machine& machine) {
   for (const std::string name :
        {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
         "/etc/timezone", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates",
-        "/etc/alternatives", "/etc/mime.types", "/etc/fonts", "/etc/matplotlibrc", "/etc/python3",
-        "/etc/python3.11", "/etc/python3.12", "/etc/python3.13"})
+        "/etc/alternatives", "/etc/mime.types", "/etc/services", "/etc/protocols", "/etc/fonts",
+        "/etc/matplotlibrc", "/etc/python3", "/etc/python3.11", "/etc/python3.12",
+        "/etc/python3.13"})
     if (machine.exists(name)) words.show(name);
   words.add({"--file", "/etc/passwd",
              "root:x:0:0::/:/usr/sbin/nologin\n"

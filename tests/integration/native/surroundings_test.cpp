@@ -65,8 +65,9 @@ Lines expected_mounts() {
   add_if_present(lines, shown,
                  {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
                   "/etc/timezone", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates",
-                  "/etc/alternatives", "/etc/mime.types", "/etc/fonts", "/etc/matplotlibrc",
-                  "/etc/python3", "/etc/python3.11", "/etc/python3.12", "/etc/python3.13"});
+                  "/etc/alternatives", "/etc/mime.types", "/etc/services", "/etc/protocols",
+                  "/etc/fonts", "/etc/matplotlibrc", "/etc/python3", "/etc/python3.11",
+                  "/etc/python3.12", "/etc/python3.13"});
   const fs::path installation = plain_environment().python.parent_path().parent_path();
   if (installation != "/usr") lines.insert(installation.string() + " " + shown);
   for (const std::string name : {"null", "zero", "full", "random", "urandom", "tty"})
@@ -139,6 +140,12 @@ with socket.socket(socket.AF_INET6) as outward:
     errors.add(errno.errorcode[outward.connect_ex(('2606:4700:4700::1111', 53))])
 print(errors)
 )py") == "['lo']\nup\n1 line of routes\n{'ENETUNREACH'}\n");
+}
+
+TEST_CASE("services and protocols have their names") {
+  CHECK(printed("import socket\n"
+                "print(socket.getservbyname('https', 'tcp'), socket.getprotobyname('tcp'),\n"
+                "      socket.getaddrinfo('127.0.0.1', 'http')[0][4][1])") == "443 6 80\n");
 }
 
 TEST_CASE("services of the host on its loopback and its abstract sockets cannot be reached") {
