@@ -51,7 +51,7 @@ lint: ## check layers, sizes, formatting, scripts; clang-tidy and cppcheck on wh
 	@scripts/build release --configure-only
 	@scripts/lint $(LINT)
 
-bench: ## measure, print one table, write build/bench.json (BENCH=turns|native|pool|sessions|docker: a part of it)
+bench: ## measure, print one table, write build/bench.json (BENCH=turns|native|pool|sessions|transfers|commands|docker: a part of it)
 	@scripts/install-packages build test bench
 	@scripts/build release
 	@scripts/bench $(BENCH)

@@ -1,11 +1,13 @@
 // hearth-bench: what a turn costs beside the floor, and what init carries. Prints one table, writes
 // JSON.
+#include "bench/command_bench.h"
 #include "bench/docker_bench.h"
 #include "bench/floor.h"
 #include "bench/native_bench.h"
 #include "bench/pool_bench.h"
 #include "bench/report.h"
 #include "bench/session_bench.h"
+#include "bench/transfer_bench.h"
 #include "tests/support/run_task.h"
 #include "tests/support/sandbox_process.h"
 
@@ -135,7 +137,8 @@ void measure_stdout(Report& report) {
 
 }  // namespace
 
-// hearth-bench [JSON [GROUP]]: of all groups, or of one: turns, native, pool, docker.
+// hearth-bench [JSON [GROUP]]: of all groups, or of one: turns, native, pool, sessions, transfers,
+// commands, docker.
 int main(int argc, char** argv) {
   Report report;
   const std::string wanted = argc > 2 ? argv[2] : "";
@@ -149,6 +152,8 @@ int main(int argc, char** argv) {
   if (measures("native")) measure_native(report);
   if (measures("pool")) measure_pool(report);
   if (measures("sessions")) measure_sessions(report);
+  if (measures("transfers")) measure_transfers(report);
+  if (measures("commands")) measure_commands(report);
   if (measures("docker")) measure_docker(report);
   std::fputs(report.table().c_str(), stdout);
   if (argc > 1) std::ofstream(argv[1]) << report.json();
