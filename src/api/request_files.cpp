@@ -82,9 +82,13 @@ Task<> write_files(SandboxFiles sandbox, const NewFiles& files) {
   }
 }
 
-Task<FoundFiles> files_left(SandboxFiles sandbox) {
+Task<std::vector<FileEntry>> all_files(SandboxFiles sandbox) {
   wire::ListFiles call{.path = ".", .depth = any_depth};
-  co_return first_of(co_await listed_files(sandbox, std::move(call)));
+  co_return co_await listed_files(sandbox, std::move(call));
+}
+
+Task<FoundFiles> files_left(SandboxFiles sandbox) {
+  co_return first_of(co_await all_files(sandbox));
 }
 
 Task<FoundFiles> files_matching(SandboxFiles sandbox, std::vector<std::string> patterns,

@@ -40,7 +40,9 @@ inline constexpr std::uint64_t usual_max_return_bytes = std::uint64_t{4} << 20;
 // `files` must outlive the task. RequestRefused names the file that cannot be written.
 Task<> write_files(SandboxFiles sandbox, const NewFiles& files);
 
-// All files in /workspace, without their contents.
+// All files in /workspace, by their paths. Of more than 20,000 names, the first ones.
+Task<std::vector<wire::FileEntry>> all_files(SandboxFiles sandbox);
+// The same as a result names them, without their contents.
 Task<FoundFiles> files_left(SandboxFiles sandbox);
 
 // The files in /workspace that match one of `patterns`, with their contents as far as they fit into

@@ -49,6 +49,10 @@ Limits need cgroups. An ordinary user gets them from the systemd of its session,
 hearth starts itself again (not if $HEARTH_SCOPE is off). Without them, memory is limited for each
 process and CPU is not; the summary and the verdict then say "degraded".
 
+--put copies files into each sandbox before its start. --get and --save copy out of it afterwards,
+also when the script failed; of several FILEs only with --interactive, at the end. Nothing of this
+machine is overwritten without --force. Without them, files in /workspace are gone with the sandbox.
+
 With --json standard output has nothing but JSON, also about a start that fails; what it says, and
 how a program runs a session of steps with --interactive --json, is in docs/from-python.md.
 
@@ -56,7 +60,7 @@ Exit code: 0 ok, 1 the script failed, 2 bad usage or configuration, 3 sandboxes 
 this machine (`hearth doctor` says why), 124 time-out, 130 interrupted, 137 killed for its memory,
 128 and the signal's number for any other it died of. Of several files, the first that is not 0;
 with --interactive, the last step's (with --json: 0). 1 instead of 0 if standard output could not be
-written to.)";
+written to, or something that --get or --save names could not be copied out.)";
 
 // All of them before anything is started: a missing file is found at once, and typing can
 // still be interrupted.
@@ -105,16 +109,8 @@ Task<int> run_files(ScriptRunner& runner, const std::vector<Script>& scripts) {
   co_return first_failure;
 }
 
-Task<int> run_all(ScriptRunner& runner, const RunOptions& options,
-                  const std::vector<Script>& scripts, std::string history) {
-  const bool show_build = ::isatty(STDERR_FILENO) == 1 && !options.quiet;
-  pool::SandboxPool::OnProgress on_progress;
-  if (show_build)
-    on_progress = [](const std::string&, const std::string& line) { std::cerr << line << '\n'; };
-  std::optional<Prompt> prompt;  // early, so that nothing of what is typed is lost
-  if (options.interactive && options.json == JsonAnswers::none) prompt.emplace(std::move(history));
-  co_await runner.open(std::move(on_progress));
-  if (!options.interactive) co_return co_await run_files(runner, scripts);
+Task<int> run_steps(ScriptRunner& runner, const RunOptions& options,
+                    const std::vector<Script>& scripts, std::optional<Prompt>& prompt) {
   int last = exit_code::ok;
   for (const Script& script : scripts) {
     last = co_await runner.run_step(run_of(script));
@@ -128,6 +124,21 @@ Task<int> run_all(ScriptRunner& runner, const RunOptions& options,
   JsonSession session(co_await asio::this_coro::executor, runner, std::cout);
   co_await session.run();
   co_return exit_code::ok;  // each answer has its verdict
+}
+
+Task<int> run_all(ScriptRunner& runner, const RunOptions& options,
+                  const std::vector<Script>& scripts, std::string history) {
+  const bool show_build = ::isatty(STDERR_FILENO) == 1 && !options.quiet;
+  pool::SandboxPool::OnProgress on_progress;
+  if (show_build)
+    on_progress = [](const std::string&, const std::string& line) { std::cerr << line << '\n'; };
+  std::optional<Prompt> prompt;  // early, so that nothing of what is typed is lost
+  if (options.interactive && options.json == JsonAnswers::none) prompt.emplace(std::move(history));
+  co_await runner.open(std::move(on_progress));
+  if (!options.interactive) co_return co_await run_files(runner, scripts);
+  const int code = co_await run_steps(runner, options, scripts, prompt);
+  const bool is_whole = co_await runner.take_files();
+  co_return code == exit_code::ok && !is_whole ? exit_code::failure : code;
 }
 
 // Whatever happens, what was started is ended before the loop is left.
@@ -192,6 +203,7 @@ int run_planned(const RunPlan& plan, const RunOptions& options, const settings::
 int run(const RunOptions& options, const settings::Env& env) {
   const auto scripts = before_the_start([&] { return read_scripts(options); });
   const auto plan = before_the_start([&] { return make_run_plan(options, env); });
+  before_the_start([&] { require_places(options.transfers); });
   return run_planned(plan, options, env, scripts);
 }
 

@@ -38,6 +38,7 @@ void add_run_options(CLI::App& command, RawRunOptions& raw) {
                   "Memory limit: megabytes, or with a unit like 512M or 2G")
       ->type_name("SIZE");
   add_script_options(command, raw.script);
+  add_transfer_options(command, raw.transfers);
   add_backend_option(command, options);
   add_python_option(command, options);
   add_set_option(command, options.overrides);
@@ -76,11 +77,17 @@ RunOptions checked(const RawRunOptions& raw) {
           "expects megabytes or a size like 512M or 2G, from 1M to 16T, got " + raw.memory);
   }
   apply(raw.script, options);
+  options.transfers = checked(raw.transfers);
   options.pool_size = 0;  // a sandbox is made when it is needed
   if (options.files.empty() && !options.interactive) {
     if (::isatty(STDIN_FILENO) == 1) throw CLI::RequiredError("FILE, - or --interactive");
     options.files = {"-"};
   }
+  if (options.transfers.take_anything() && options.files.size() > 1 && !options.interactive)
+    throw CLI::ValidationError(
+        "--get and --save",
+        "copy out of one sandbox, and each FILE has one of its own; run them one by one, or as "
+        "steps with --interactive");
   return options;
 }
 

@@ -20,6 +20,7 @@ struct RawRunOptions {
   std::string memory;
   std::string timeout;
   RawScriptOptions script;
+  RawTransferOptions transfers;
 };
 
 // `raw` must outlive the command.

@@ -2,6 +2,7 @@
 // line before anything is built or started.
 #pragma once
 
+#include "cli/transfer_options.h"
 #include "registry/tool_registry.h"
 #include "settings/load.h"
 
@@ -27,6 +28,7 @@ struct RunOptions {
   std::vector<blueprint::FileResource> mounts{};
   std::vector<std::string> tools{};  // files
   std::string python{};              // a version, or a path; empty: the blueprint's
+  TransferOptions transfers{};
   bool interactive = false;
   JsonAnswers json = JsonAnswers::none;
   bool quiet = false;

@@ -2,12 +2,16 @@
 
 #include "base/log.h"
 #include "base/scope_exit.h"
+#include "cli/exit_code.h"
 
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <unistd.h>
+
 #include <chrono>
 #include <filesystem>
+#include <iostream>
 #include <utility>
 
 namespace hearth::cli {
@@ -26,6 +30,11 @@ settings::Settings for_one_lease(const RunPlan& plan) {
   return settings;
 }
 
+Transfers::Telling telling_of(const RunOptions& options) {
+  const bool is_for_people = !options.quiet && options.json == JsonAnswers::none;
+  return {.summary = is_for_people, .progress = !options.quiet && ::isatty(STDERR_FILENO) == 1};
+}
+
 double seconds(auto duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
@@ -35,6 +44,7 @@ ScriptRunner::ScriptRunner(const asio::any_io_executor& executor, const RunPlan&
     : plan_(plan),
       options_(options),
       output_(output),
+      transfers_(options.transfers, telling_of(options), std::cerr),
       runtime_(runtime::Runtime::open(executor, for_one_lease(plan), env,
                                       {.registry = plan.registry,
                                        .limits = backend::Limits::degraded,
@@ -55,13 +65,24 @@ Task<pool::Lease> ScriptRunner::checkout() {
 Task<int> ScriptRunner::run_script(Run run) {
   is_cancelled_ = run.is_cancelled;
   pool::Lease lease = co_await checkout();
-  co_return co_await run_in(lease, std::move(run));
+  co_await transfers_.put(lease);
+  const int code = co_await run_in(lease, std::move(run));
+  const bool is_whole = co_await transfers_.take(&lease);
+  co_return code == exit_code::ok && !is_whole ? exit_code::failure : code;
 }
 
 Task<int> ScriptRunner::run_step(Run run) {
   is_cancelled_ = run.is_cancelled;
-  if (!shared_) shared_ = co_await checkout();
+  if (!shared_) {
+    pool::Lease lease = co_await checkout();
+    co_await transfers_.put(lease);
+    shared_ = std::move(lease);
+  }
   co_return co_await run_in(*shared_, std::move(run));
+}
+
+Task<bool> ScriptRunner::take_files() {
+  co_return co_await transfers_.take(shared_ ? &*shared_ : nullptr);
 }
 
 Task<int> ScriptRunner::run_in(pool::Lease& lease, Run run) {
@@ -87,6 +108,7 @@ Task<int> ScriptRunner::run_in(pool::Lease& lease, Run run) {
   output_.started(execution);
   const execution::ExecutionResult result = co_await turn.finished();
   has_left_ = result.called_exit;
+  transfers_.keep(result.displays);
   execution.files = co_await files_of_result(lease, wanted_files);
   output_.ended(result, execution);
   // The steps that follow begin anew.

@@ -6,6 +6,7 @@
 #include "async/task.h"
 #include "cli/run_output.h"
 #include "cli/run_plan.h"
+#include "cli/transfers.h"
 #include "execution/turn.h"
 #include "runtime/runtime.h"
 
@@ -39,6 +40,8 @@ class ScriptRunner {
   Task<int> run_script(Run run);
   // One step in the sandbox all steps share.
   Task<int> run_step(Run run);
+  // After the last step: what is to come out of that sandbox. False if not all of it did.
+  Task<bool> take_files();
   const blueprint::SandboxConfig& blueprint() const {
     return plan_.registry.blueprint(plan_.blueprint);
   }
@@ -64,6 +67,7 @@ class ScriptRunner {
   const RunPlan& plan_;
   const RunOptions& options_;
   RunOutput& output_;
+  Transfers transfers_;
   std::unique_ptr<runtime::Runtime> runtime_;
   std::optional<pool::Lease> shared_;  // of the steps
   execution::Turn* running_ = nullptr;

@@ -125,6 +125,31 @@ class OnTheHost(DockerTest):
             done = self.hearth("run", "-q", "-b", "box", *options, script=script)
             self.assertEqual(done.returncode, code, (script, done.stderr))
 
+    def test_files_go_into_a_container_and_out_of_it(self):
+        os.makedirs(self.folder + "/in/deep")
+        self.file("in/deep/a", "1")
+        os.symlink("deep/a", self.folder + "/in/link")
+        script = (
+            "import os; os.makedirs('out/deep')\n"
+            "open('out/deep/b', 'w').write(open('in/link').read() * 3)\n"
+            "open('c', 'wb').write(bytes(3_000_000)); os.symlink('/etc/passwd', 'out/up')\n"
+        )
+        box = ["run", "-b", "box", "--put", "in"]
+        done = self.hearth(*box, "--get", "out:got", "--save", "kept", script=script)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for path in ("got/deep/b", "kept/out/deep/b"):
+            with open(os.path.join(self.folder, path)) as file:
+                self.assertEqual(file.read(), "111")
+        self.assertEqual(os.path.getsize(self.folder + "/kept/c"), 3_000_000)
+        self.assertEqual(os.readlink(self.folder + "/kept/in/link"), "deep/a")
+        self.assertFalse(os.path.lexists(self.folder + "/kept/out/up"))
+        self.assertIn("saved in kept: ", done.stderr)
+        done = self.hearth(*box, "--get", "none", script=script)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--get none: ", done.stderr)
+        self.assertIn("not kept: c 3.0 MB, out/deep/b 3 bytes (--save DIR ", done.stderr)
+        self.assertEqual(self.containers(), [])
+
     def test_images_are_built_listed_and_pruned(self):
         fcntl.flock(self.engine, fcntl.LOCK_EX)
         self.addCleanup(fcntl.flock, self.engine, fcntl.LOCK_SH)
