@@ -63,6 +63,7 @@ Task<> Lifecycle::remove_left_snapshots() {
                  {{"count", unknown}});
 }
 
+// cppcheck-suppress passedByValue; a coroutine keeps what it is given
 Task<> Lifecycle::load(Session& session, std::string owner) {
   const std::string id = session.record.id;
   if (!session.is_loaded) {
@@ -101,16 +102,18 @@ Task<> Lifecycle::insert(Session& session, TreeReader* tree) {
     co_await snapshots_.write(session.record.id, 1, *tree);
     session.record.generation = session.last_tried = 1;
   }
+  store::SessionRecord live = session.record;  // it will be, and is not recorded once more
+  live.state = SessionState::warm;
   ++changes_;
   ++changing_;
-  const std::exception_ptr failure =
-      co_await failure_of([&]() { return store_.insert(session.record); });
+  const std::exception_ptr failure = co_await failure_of([&]() { return store_.insert(live); });
   ++changes_;
   --changing_;
   if (failure) std::rethrow_exception(failure);
   --reserved_;
   ++recorded_;
   session.is_loaded = true;
+  session.is_recorded_live = true;
 }
 
 // ---- writes that failed, and may have happened
@@ -118,6 +121,20 @@ Task<> Lifecycle::insert(Session& session, TreeReader* tree) {
 void Lifecycle::unsettle(Session& session) {
   session.is_unsettled = true;
   unsettled_.try_emplace(session.record.id, false);
+}
+
+// Before anything runs: whatever happens to this process or to the next write, the store knows that
+// there was work to lose.
+Task<> Lifecycle::record_live(Session& session) {
+  if (session.is_recorded_live) co_return;
+  store::SessionRecord live = session.record;
+  live.state = SessionState::warm;
+  const std::exception_ptr failure = co_await failure_of([&]() { return store_.update(live); });
+  if (failure) {
+    unsettle(session);
+    std::rethrow_exception(failure);
+  }
+  session.is_recorded_live = true;
 }
 
 // The store knows what was written last; memory knows whether it is live.
@@ -135,6 +152,9 @@ Task<> Lifecycle::settle(Session& session) {
   session.record.expires_at = record->expires_at;
   session.record.details = record->details;
   session.details = details_in(record->details);
+  const bool is_live = session.record.state != SessionState::cold;
+  session.is_recorded_live = is_live && record->state != SessionState::cold;
+  if (is_live) co_await record_live(session);
   session.is_unsettled = false;
   store_.mark(session.record);
 }
@@ -188,10 +208,12 @@ Task<> Lifecycle::reserve_entry() {
   while (entries() >= options_.max_sandboxes) {
     co_await store_.marked();
     candidate = co_await store_.eviction_candidate(std::move(candidate));
-    if (!candidate)
-      throw pool::CapacityReached(
-          fmt::format("all {} sessions are in use", options_.max_sandboxes));
-    const bool was_cold = candidate->state == SessionState::cold;
+    const bool was_cold = candidate && candidate->state == SessionState::cold;
+    // Where some have no sandbox, one that is in use now will be free to go.
+    const bool may_go = candidate && (was_cold || options_.max_live >= options_.max_sandboxes);
+    if (!may_go)
+      throw pool::CapacityReached(fmt::format("all {} sessions (session.max_sandboxes) are in use",
+                                              options_.max_sandboxes));
     if (!co_await make_way(*candidate) || was_cold) continue;
     // What was paused stays until the next create needs a place: it can be resumed. But of those
     // there is one at most.
@@ -201,7 +223,7 @@ Task<> Lifecycle::reserve_entry() {
   ++reserved_;
 }
 
-Task<> Lifecycle::reserve_live(Session& session, pool::CheckoutOptions options) {
+Task<> Lifecycle::reserve_live(Session& session, const pool::CheckoutOptions& options) {
   const Mutex::Lock lock = co_await admission_.lock();
   // Behind the last of the cold ones.
   std::optional<store::SessionRecord> candidate =
@@ -246,8 +268,8 @@ Task<bool> Lifecycle::make_way(store::SessionRecord candidate) {
 
 // ---- to life
 
-Task<ResumeAnswer> Lifecycle::resume(Session& session, std::vector<pool::WorkspaceFile> files,
-                                     std::optional<std::int64_t> generation) {
+Task<> Lifecycle::resume(Session& session, std::vector<pool::WorkspaceFile> files,
+                         std::optional<std::int64_t> generation) {
   ResumeAnswer answer{.generation = generation.value_or(session.record.generation),
                       .work_lost = session.record.interrupted};
   answer.source = answer.generation == 0 ? ResumeSource::fresh : ResumeSource::snapshot;
@@ -268,9 +290,9 @@ Task<ResumeAnswer> Lifecycle::resume(Session& session, std::vector<pool::Workspa
   session.has_run = false;
   session.record.interrupted = false;
   session.record.last_used_at = now();
+  session.untold = std::move(answer);
   table_.move(session, SessionState::warm);
   store_.mark(session.record);
-  co_return answer;
 }
 
 Task<> Lifecycle::bring_to_life(Session& session, pool::CheckoutOptions options, TreeReader* tree,
@@ -278,6 +300,7 @@ Task<> Lifecycle::bring_to_life(Session& session, pool::CheckoutOptions options,
   co_await fill_sandbox(session, options, tree);
   answer.lost_variables =
       co_await restore_variables(session, std::move(options), answer.generation);
+  co_await record_live(session);
 }
 
 Task<> Lifecycle::fill_sandbox(Session& session, pool::CheckoutOptions options, TreeReader* tree) {
@@ -330,7 +353,8 @@ Task<PauseAnswer> Lifecycle::pause(Session& session) {
     paused.generation = written->manifest.generation;
   }
   paused.state = SessionState::cold;
-  paused.interrupted = false;
+  paused.interrupted = session.untold && session.untold->work_lost;
+  session.is_recorded_live = false;
   const std::exception_ptr failure = co_await failure_of([&]() { return store_.update(paused); });
   if (failure) {
     unsettle(session);
@@ -338,7 +362,8 @@ Task<PauseAnswer> Lifecycle::pause(Session& session) {
   }
   answer.generation = paused.generation;
   session.record.generation = paused.generation;
-  session.record.interrupted = false;
+  session.record.interrupted = paused.interrupted;
+  session.untold.reset();
   co_await end_sandbox(session);  // only then another may take its place
   table_.move(session, SessionState::cold);
   if (answer.written) co_await forget_old(session.record.id, {paused.generation, before});
@@ -378,6 +403,8 @@ Task<bool> Lifecycle::is_unchanged(Session& session, const KeptVariables& variab
 Task<> Lifecycle::lose(Session& session) {
   co_await end_sandbox(session);
   session.record.interrupted = true;
+  session.is_recorded_live = false;
+  session.untold.reset();
   if (session.record.state == SessionState::running) table_.move(session, SessionState::waiting);
   table_.move(session, SessionState::cold);
   log::warning("session lost its sandbox",
@@ -385,7 +412,7 @@ Task<> Lifecycle::lose(Session& session) {
   try {
     co_await store_.interrupted(session.record.id, session.record.last_used_at, session.last_tried);
   } catch (const Error& error) {
-    // What loads it next finds a state that is not cold, and says the same.
+    // Memory says so until the store does. After a crash the record, which is not cold, does.
     unsettle(session);
     log::warning("loss of a session was not recorded",
                  {{"session", session.record.id}, {"error", error.what()}});
@@ -423,7 +450,7 @@ Task<> Lifecycle::remove(Session& session, std::string reason) {
 // Its record is gone, and so is all the rest.
 Task<> Lifecycle::forget_removed(Session& session) {
   session.is_loaded = false;  // a caller in the mailbox learns that it is gone
-  session.is_unsettled = false;
+  session.is_unsettled = session.is_recorded_live = false;
   co_await end_sandbox(session);
   if (session.record.state != SessionState::cold) table_.move(session, SessionState::cold);
   try {

@@ -40,9 +40,10 @@ class Lifecycle {
   // A record for it, and its first snapshot if `tree` is given, which may be null.
   Task<> insert(Session& session, TreeReader* tree);
   // From cold to warm. With `generation`: from that one, 0 for an empty workspace. SnapshotDamaged,
-  // CapacityReached and what a lease throws; it is cold then.
-  Task<ResumeAnswer> resume(Session& session, std::vector<pool::WorkspaceFile> files,
-                            std::optional<std::int64_t> generation);
+  // CapacityReached, StoreUnavailable and what a lease throws; it is cold then. What it found is in
+  // `untold`, for the call that answers with it.
+  Task<> resume(Session& session, std::vector<pool::WorkspaceFile> files,
+                std::optional<std::int64_t> generation);
   // From warm or waiting to cold. If it throws the session is as it was.
   Task<PauseAnswer> pause(Session& session);
   // Its sandbox is gone or of no use: to cold, and what was done since the snapshot is lost.
@@ -52,9 +53,9 @@ class Lifecycle {
   // The record as memory has it, durable when it returns.
   Task<> store_record(Session& session);
 
-  // A place for one more record: by deleting the least recently used cold sessions, or, where there
-  // are none, by pausing one, which then is the one too many until the next call. CapacityReached
-  // if all are running.
+  // A place for one more record: by deleting the least recently used cold sessions. Where all may
+  // be live and there are no cold ones, by pausing one, which then is the one too many until the
+  // next call. CapacityReached if all are in use.
   Task<> reserve_entry();
   // Of a session whose insert() failed: nothing of it is left, as soon as the store answers.
   Task<> give_up(Session& session);
@@ -66,11 +67,12 @@ class Lifecycle {
  private:
   Task<> remove_left_snapshots();
   Task<> settle(Session& session);
+  Task<> record_live(Session& session);
   Task<> recount();
   void unsettle(Session& session);
   Task<> forget_removed(Session& session);
   Task<bool> make_way(store::SessionRecord candidate);
-  Task<> reserve_live(Session& session, pool::CheckoutOptions options);
+  Task<> reserve_live(Session& session, const pool::CheckoutOptions& options);
   Task<> bring_to_life(Session& session, pool::CheckoutOptions options, TreeReader* tree,
                        ResumeAnswer& answer);
   Task<> fill_sandbox(Session& session, pool::CheckoutOptions options, TreeReader* tree);

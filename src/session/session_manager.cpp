@@ -78,6 +78,7 @@ Task<SessionView> SessionManager::create_now(CreateRequest request) {
   } catch (...) {
     failure = std::current_exception();
   }
+  visit->untold.reset();
   if (!failure) co_return SessionView{visit->record, visit->details};
   // Nothing of it is left, not even a tombstone that a caller could know.
   const std::string id = visit->record.id;
@@ -116,17 +117,14 @@ Task<std::unique_ptr<TreeReader>> SessionManager::origin_of(CreateRequest& reque
 
 // ---- run
 
-Task<ResumeAnswer> SessionManager::resume_cold(Session& session,
-                                               std::optional<std::int64_t> generation) {
-  const ResumeAnswer answer = co_await lifecycle_.resume(session, {}, generation);
+Task<> SessionManager::resume_cold(Session& session, std::optional<std::int64_t> generation) {
+  co_await lifecycle_.resume(session, {}, generation);
   ++cold_hits_;
-  co_return answer;
 }
 
-Task<std::optional<ResumeAnswer>> SessionManager::make_live(Session& session) {
+Task<> SessionManager::make_live(Session& session) {
   if (session.sandbox && session.sandbox->is_gone()) co_await lifecycle_.lose(session);
-  if (session.record.state != SessionState::cold) co_return std::nullopt;
-  co_return co_await resume_cold(session, std::nullopt);
+  if (session.record.state == SessionState::cold) co_await resume_cold(session, std::nullopt);
 }
 
 Task<RunAnswer> SessionManager::run(std::string id, std::string owner,
@@ -137,7 +135,8 @@ Task<RunAnswer> SessionManager::run(std::string id, std::string owner,
   Session& session = *visit;
   RunAnswer answer;
   const bool is_live = session.sandbox && !session.sandbox->is_gone();
-  if (!is_live) answer.resumed = co_await shielded(make_live(session));
+  if (!is_live) co_await shielded(make_live(session));
+  answer.resumed = session.untold;
   // Before anything is awaited: no sweep may come between.
   table_.move(session, SessionState::running);
   session.has_run = true;
@@ -156,6 +155,7 @@ Task<RunAnswer> SessionManager::run(std::string id, std::string owner,
   co_await shielded(end_turn(session, is_usable));
   co_await asio::this_coro::throw_if_cancelled(true);
   if (failure) std::rethrow_exception(failure);
+  session.untold.reset();
   co_return answer;
 }
 
@@ -167,7 +167,8 @@ Task<SessionTable::Guest> SessionManager::welcome(std::string id, std::string ow
     co_return *std::move(guest);
   }
   const Visit visit = co_await enter(std::move(id), std::move(owner));
-  resumed = co_await shielded(make_live(*visit));
+  co_await shielded(make_live(*visit));
+  resumed = visit->untold;
   visit->has_run = true;
   co_return SessionTable::Guest(table_, visit);
 }
@@ -184,6 +185,7 @@ Task<std::optional<ResumeAnswer>> SessionManager::use(std::string id, std::strin
     if (guest->record.state != SessionState::cold) store_->mark(guest->record);
   });
   co_await work(*sandbox);
+  if (resumed && guest->sandbox == sandbox) guest->untold.reset();
   co_return resumed;
 }
 
@@ -194,12 +196,16 @@ Task<> SessionManager::end_turn(Session& session, bool is_usable) {
   store_->mark(session.record);
 }
 
-Task<> SessionManager::interrupt(std::string id, std::string owner) {
+// The sandbox may leave its session meanwhile.
+Task<> SessionManager::cancel_turn(std::shared_ptr<LiveSandbox> sandbox) {
+  if (sandbox) co_await sandbox->cancel();
+}
+
+Task<> SessionManager::interrupt(const std::string& id, const std::string& owner) {
   const Session* session = table_.find(id);
-  const bool is_running = session != nullptr && session->record.state == SessionState::running;
-  if (!is_running) co_return;
-  if (!owner.empty() && session->record.owner != owner) throw SessionNotFound(id);
-  co_await session->sandbox->cancel();
+  const bool may_ask = session != nullptr && (owner.empty() || session->record.owner == owner);
+  const bool is_running = may_ask && session->record.state == SessionState::running;
+  return cancel_turn(is_running ? session->sandbox : nullptr);
 }
 
 Task<std::optional<ResumeAnswer>> SessionManager::restart(std::string id, std::string owner) {
@@ -208,10 +214,10 @@ Task<std::optional<ResumeAnswer>> SessionManager::restart(std::string id, std::s
 
 Task<std::optional<ResumeAnswer>> SessionManager::restart_now(std::string id, std::string owner) {
   const Visit visit = co_await enter(std::move(id), std::move(owner));
-  const std::optional<ResumeAnswer> resumed = co_await make_live(*visit);
+  co_await make_live(*visit);
   co_await visit->sandbox->end_processes();
   visit->has_run = true;  // its snapshot may have variables
-  co_return resumed;
+  co_return std::exchange(visit->untold, std::nullopt);
 }
 
 // ---- pause, resume, remove
@@ -241,13 +247,18 @@ Task<ResumeAnswer> SessionManager::resume_now(std::string id, std::string owner,
   const Visit visit = co_await enter(std::move(id), std::move(owner));
   Session& session = *visit;
   if (session.sandbox && session.sandbox->is_gone()) co_await lifecycle_.lose(session);
-  if (session.record.state == SessionState::cold)
-    co_return co_await resume_cold(session, generation);
+  if (session.record.state == SessionState::cold) {
+    co_await resume_cold(session, generation);
+    co_return *std::exchange(session.untold, std::nullopt);
+  }
   if (generation && *generation != session.basis)
     throw Error("the session " + session.record.id +
                 " is live; pause it before it is resumed from another generation");
   ++warm_hits_;
-  co_return ResumeAnswer{.generation = session.record.generation};
+  ResumeAnswer answer = std::exchange(session.untold, std::nullopt).value_or(ResumeAnswer{});
+  answer.source = ResumeSource::warm;
+  answer.generation = session.record.generation;
+  co_return answer;
 }
 
 Task<> SessionManager::remove(std::string id, std::string owner) {
@@ -275,7 +286,8 @@ Task<SessionView> SessionManager::get(std::string id, std::string owner) {
 Task<std::vector<SessionView>> SessionManager::list(store::ListQuery query) {
   if (query.state) co_await store_->marked();
   std::vector<SessionView> views;
-  for (store::SessionRecord& record : co_await store_->list(std::move(query))) {
+  std::vector<store::SessionRecord> records = co_await store_->list(std::move(query));
+  for (store::SessionRecord& record : records) {
     const Session* session = table_.find(record.id);
     if (session != nullptr && session->is_loaded) {
       views.push_back({session->record, session->details});

@@ -56,8 +56,8 @@ class SessionManager {
   // session that is paused; the answer says so. Meanwhile the session counts as used: it is not
   // idle and does not give way to others. If its sandbox ends, `work` fails as any use of it does.
   Task<std::optional<ResumeAnswer>> use(std::string id, std::string owner, SandboxWork work);
-  // Asks the turn that runs in it to end.
-  Task<> interrupt(std::string id, std::string owner);
+  // Asks the turn that runs in it now to end.
+  Task<> interrupt(const std::string& id, const std::string& owner);
   // The interpreter afresh: variables are gone, files stay. Resumes a session that is paused.
   Task<std::optional<ResumeAnswer>> restart(std::string id, std::string owner);
 
@@ -93,9 +93,10 @@ class SessionManager {
   Task<SessionView> create_now(CreateRequest request);
   void fill_record(Session& session, CreateRequest& request);
   Task<std::unique_ptr<TreeReader>> origin_of(CreateRequest& request);
-  Task<std::optional<ResumeAnswer>> make_live(Session& session);
-  Task<ResumeAnswer> resume_cold(Session& session, std::optional<std::int64_t> generation);
+  Task<> make_live(Session& session);
+  Task<> resume_cold(Session& session, std::optional<std::int64_t> generation);
   Task<> end_turn(Session& session, bool is_usable);
+  static Task<> cancel_turn(std::shared_ptr<LiveSandbox> sandbox);
   Task<SessionTable::Guest> welcome(std::string id, std::string owner,
                                     std::optional<ResumeAnswer>& resumed);
   Task<PauseAnswer> pause_now(std::string id, std::string owner, Background background);

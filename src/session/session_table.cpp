@@ -79,8 +79,9 @@ std::optional<SessionTable::Guest> SessionTable::beside_turn(const std::string& 
 }
 
 void SessionTable::leave(const std::shared_ptr<Session>& session) {
-  if (--session->users == 0 && session->record.state == SessionState::cold)
-    sessions_.erase(session->record.id);
+  // What the store may not know is only here.
+  const bool is_needed = session->record.state != SessionState::cold || session->is_unsettled;
+  if (--session->users == 0 && !is_needed) sessions_.erase(session->record.id);
   changed_.notify_all();
 }
 

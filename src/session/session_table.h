@@ -10,7 +10,7 @@
 #include "async/mutex.h"
 #include "async/task.h"
 #include "session/sandboxes.h"
-#include "session/session_details.h"
+#include "session/session_types.h"
 #include "store/session_record.h"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -35,10 +35,12 @@ struct Session {
   SessionDetails details{};
   bool is_loaded = false;
   bool is_unsettled = false;               // a write of its record failed, and may have happened
+  bool is_recorded_live = false;           // the store knows that it is not cold
   std::shared_ptr<LiveSandbox> sandbox{};  // of a live one; guests keep it while they use it
   std::int64_t basis = 0;                  // the generation its workspace was restored from
   std::int64_t last_tried = 0;             // a generation's number is used once, even if it fails
   bool has_run = false;                    // since then
+  std::optional<ResumeAnswer> untold{};    // no call that succeeded has answered with it
   Mutex mailbox{};
   std::size_t users = 0;   // in the mailbox or waiting for it, and guests
   std::size_t guests = 0;  // use its sandbox beside its turns
