@@ -87,8 +87,12 @@ Task<std::vector<FileEntry>> all_files(SandboxFiles sandbox) {
   co_return co_await listed_files(sandbox, std::move(call));
 }
 
+bool is_cache(std::string_view path) { return path == ".cache" || path.starts_with(".cache/"); }
+
 Task<FoundFiles> files_left(SandboxFiles sandbox) {
-  co_return first_of(co_await all_files(sandbox));
+  std::vector<FileEntry> files = co_await all_files(sandbox);
+  std::erase_if(files, [](const FileEntry& file) { return is_cache(file.path); });
+  co_return first_of(std::move(files));
 }
 
 Task<FoundFiles> files_matching(SandboxFiles sandbox, std::vector<std::string> patterns,

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hearth::api {
@@ -40,9 +41,12 @@ inline constexpr std::uint64_t usual_max_return_bytes = std::uint64_t{4} << 20;
 // `files` must outlive the task. RequestRefused names the file that cannot be written.
 Task<> write_files(SandboxFiles sandbox, const NewFiles& files);
 
+// Whether a path in /workspace is one of the caches that programs keep in their user's home.
+bool is_cache(std::string_view path);
+
 // All files in /workspace, by their paths. Of more than 20,000 names, the first ones.
 Task<std::vector<wire::FileEntry>> all_files(SandboxFiles sandbox);
-// The same as a result names them, without their contents.
+// The same as a result names them: without their contents, and without caches.
 Task<FoundFiles> files_left(SandboxFiles sandbox);
 
 // The files in /workspace that match one of `patterns`, with their contents as far as they fit into

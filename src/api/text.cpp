@@ -197,7 +197,7 @@ Text text_of(const ExecutionResult& result, const Execution& execution, std::siz
 }
 
 std::string size_in_words(std::uint64_t bytes) {
-  if (bytes < 1000) return fmt::format("{} bytes", bytes);
+  if (bytes < 1000) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
   double size = static_cast<double>(bytes);
   std::size_t unit = 0;
   constexpr std::array units{"bytes", "kB", "MB", "GB", "TB"};

@@ -181,6 +181,7 @@ TEST_CASE("text: a long line is cut between characters, and nothing exceeds the 
 
 TEST_CASE("sizes are said as people read them") {
   CHECK(api::size_in_words(0) == "0 bytes");
+  CHECK(api::size_in_words(1) == "1 byte");
   CHECK(api::size_in_words(999) == "999 bytes");
   CHECK(api::size_in_words(10'234) == "10 kB");
   CHECK(api::size_in_words(999'700) == "1.0 MB");

@@ -13,8 +13,8 @@ TEST_CASE("of many files the first ten are named, with what all of them have tog
   CHECK(files.text() == "out/a\\x1b.csv 10 kB");
   for (int number = 1; number < 12; ++number) files.add("f", 1);
   CHECK(files.text() ==
-        "out/a\\x1b.csv 10 kB, f 1 bytes, f 1 bytes, f 1 bytes, f 1 bytes, f 1 bytes, f 1 bytes, "
-        "f 1 bytes, f 1 bytes, f 1 bytes and 2 more, 10 kB in all");
+        "out/a\\x1b.csv 10 kB, f 1 byte, f 1 byte, f 1 byte, f 1 byte, f 1 byte, f 1 byte, "
+        "f 1 byte, f 1 byte, f 1 byte and 2 more, 10 kB in all");
   NamedFiles links;
   for (int number = 0; number < 11; ++number) links.add("l");
   CHECK(links.text() == "l, l, l, l, l, l, l, l, l, l and 1 more");

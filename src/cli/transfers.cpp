@@ -242,7 +242,8 @@ Task<> Transfers::save(pool::Lease* lease) {
 Task<> Transfers::save_workspace(pool::Lease* lease, Copied& saved) {
   SandboxFiles files = files_of_sandbox(lease);
   const std::unique_ptr<TreeReader> tree = co_await files.read_tree(".", limits_of(*lease));
-  co_await copy_out(*tree, open_directory(options_.save), "--save " + options_.save, saved);
+  co_await copy_out(*tree, open_directory(options_.save), "--save " + options_.save, saved,
+                    Caches::are_left_out);
 }
 
 // Their names give way to those that a script has chosen.
@@ -272,11 +273,12 @@ Task<> Transfers::save_displays(Copied& saved) {
 
 // What could lead out of the directory is no failure: a script may well have such links.
 Task<> Transfers::copy_out(TreeReader& tree, os::UniqueFd directory, std::string option,
-                           Copied& copied) {
+                           Copied& copied, Caches caches) {
   CopyProgress progress(option.substr(0, option.find(' ')), telling_.progress, errors_);
   NamedFiles special;
   NamedFiles links;
   WatchedTree watched(tree, progress, [&](const FileEntry& entry) {
+    if (caches == Caches::are_left_out && api::is_cache(entry.path)) return false;
     if (entry.kind == FileKind::file) copied.files.add(entry.path, entry.size_bytes);
     if (is_like_display(entry.path)) copied.names.insert(entry.path);
     if (entry.kind == FileKind::other) {

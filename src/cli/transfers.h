@@ -50,7 +50,9 @@ class Transfers {
   Task<> save_workspace(pool::Lease* lease, Copied& saved);
   Task<> save_displays(Copied& saved);
   // Into `directory`, for `option`, which is named with what cannot be copied.
-  Task<> copy_out(TreeReader& tree, os::UniqueFd directory, std::string option, Copied& copied);
+  enum class Caches { are_copied, are_left_out };
+  Task<> copy_out(TreeReader& tree, os::UniqueFd directory, std::string option, Copied& copied,
+                  Caches caches = Caches::are_copied);
   Task<> tell_lost(pool::Lease& lease);
   files::TreeRules rules() const;
   bool is_taken(const std::string& path) const;

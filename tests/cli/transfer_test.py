@@ -209,7 +209,7 @@ class Transfers(RunCase):
         mode = os.stat(self.path("kept/out/deep/a")).st_mode
         self.assertEqual(stat.S_IMODE(mode) & 0o7700, 0o700)
         self.assertEqual(os.stat(self.path("kept/out/deep/a")).st_uid, os.geteuid())
-        self.assertRegex(done.stderr, r"\nsaved in kept: .*out/deep/a 1 bytes")
+        self.assertRegex(done.stderr, r"\nsaved in kept: .*out/deep/a 1 byte\b")
         self.assertIn("a\\xff\\x1b 5 bytes", done.stderr)
         self.assertIn("left out are special files or mounts: fifo\n", done.stderr)
         self.assertRegex(done.stderr, "left out are links that could lead out .*: .*absolute")
@@ -218,6 +218,22 @@ class Transfers(RunCase):
         done = self.run_hearth("-q", "--save", "nothing", script="1")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.tree("nothing"), [])
+
+    def test_caches_of_programs_are_left_out(self):
+        script = (
+            "import os\n"
+            "os.makedirs('.cache/fonts'); open('.cache/fonts/a', 'w').write('x')\n"
+            "os.makedirs('out/.cache'); open('out/.cache/a', 'w').write('x')\n"
+            "open('.cached', 'w').write('x')\n"
+        )
+        done = self.run_hearth("--save", "kept", script=script)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.tree("kept"), [".cached", "out", "out/.cache", "out/.cache/a"])
+        result = json.loads(self.run_hearth("--json=result", script=script).stdout)
+        self.assertEqual(sorted(result["files"]), [".cached", "out/.cache/a"])
+        # Unless one asks for them.
+        done = self.run_hearth("--get", ".cache", script=script)
+        self.assertEqual(self.tree(".cache"), ["fonts", "fonts/a"], done.stderr)
 
     def test_figures_and_other_displays_are_saved_as_files(self):
         script = SHOW + (
@@ -303,7 +319,7 @@ class Transfers(RunCase):
         self.assertIn("not kept: data 2 bytes", changed.stderr)
         many = "for n in range(30): open('f%02d' % n, 'w').write('x')"
         done = self.run_hearth(script=many)
-        self.assertIn("f09 1 bytes and 20 more, 30 bytes in all (", done.stderr)
+        self.assertIn("f09 1 byte and 20 more, 30 bytes in all (", done.stderr)
         self.assertNotIn("not kept", self.run_hearth(script="1").stderr)
 
     def test_steps_share_what_is_put_and_their_files_come_out_at_the_end(self):
@@ -314,7 +330,7 @@ class Transfers(RunCase):
         self.assertEqual(self.content("a"), "1")
         self.assertEqual(self.tree("kept"), ["a", "b", "data"])
         told = self.run_hearth("-i", script=steps[-26:])
-        self.assertIn("not kept: b 1 bytes", told.stderr)
+        self.assertIn("not kept: b 1 byte", told.stderr)
         requests = json.dumps({"code": "open('c', 'w').write('3')"})
         done = self.run_hearth("-i", "--json=result", "--get", "c", "--get", "d", script=requests)
         self.assertEqual(done.returncode, 1)
