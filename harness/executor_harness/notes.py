@@ -4,6 +4,7 @@ import errno
 import os
 import socket
 import sys
+from importlib.machinery import PathFinder
 
 from .cpython import python_version
 from .script_loop import script_loop
@@ -12,6 +13,10 @@ LOOP_RUNS = ("from a running event loop", "loop is already running", "another lo
 MAX_LINKS = 16  # of a chain of exceptions
 NO_NETWORK_ERRNOS = (errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH)
 UNRESOLVED = ("EAI_NONAME", "EAI_AGAIN", "EAI_FAIL", "EAI_NODATA")
+# The Python of the system, which a native sandbox shows whichever Python its scripts run in, and
+# where distributions put the packages of it.
+SYSTEM_PYTHON = "/usr/bin/python3"
+SYSTEM_PACKAGES = ["/usr/lib/python3/dist-packages", "/usr/lib/python3%s/site-packages"]
 # Where a package's name is not that of its module.
 PACKAGE_OF_MODULE = {
     "bs4": "beautifulsoup4",
@@ -82,7 +87,22 @@ def _missing_module(error):
     if module in getattr(sys, "stdlib_module_names", ()):
         return "%s, and it was built without this module" % python
     package = PACKAGE_OF_MODULE.get(module, module)
+    if _system_has(module):
+        python += "; %s has the module (--python %s)" % (SYSTEM_PYTHON, SYSTEM_PYTHON)
     return '%s; dependencies = ["%s"] in the blueprint installs packages' % (python, package)
+
+
+def _system_has(module):
+    """Whether another Python, which the caller could name, has it."""
+    system = os.path.realpath(SYSTEM_PYTHON)
+    if not os.path.exists(system) or os.path.realpath(sys.executable) == system:
+        return False
+    minor = os.path.basename(system)[len("python3") :]
+    places = [place % minor if "%" in place else place for place in SYSTEM_PACKAGES]
+    try:
+        return PathFinder.find_spec(module, places) is not None
+    except Exception:
+        return False  # of an importer
 
 
 def _no_network(error):

@@ -1,7 +1,10 @@
 """Notes on exceptions that the sandbox has caused."""
 
+import os
 import sys
+import tempfile
 import unittest
+from unittest import mock
 
 from tests.fake_init import SharedHarness
 
@@ -32,6 +35,22 @@ class Notes(SharedHarness):
             + 'dependencies = ["no_such_module"] in the blueprint installs packages',
         )
         self.assertIn('["scikit-learn"]', self.note_of(_without("sklearn")))
+
+    def test_a_missing_module_that_the_python_of_the_system_has_is_told(self):
+        from executor_harness import notes
+
+        with tempfile.TemporaryDirectory() as place:
+            open(os.path.join(place, "theirs.py"), "w").close()
+            told = "; /bin/sh has the module (--python /bin/sh); dependencies = "
+            for system, module, is_told in (
+                ("/bin/sh", "theirs", True),
+                ("/bin/sh", "not_there", False),
+                (sys.executable, "theirs", False),
+                (place + "/python3", "theirs", False),
+            ):
+                error = ModuleNotFoundError("missing", name=module)
+                with mock.patch.multiple(notes, SYSTEM_PACKAGES=[place], SYSTEM_PYTHON=system):
+                    self.assertEqual(told in notes.note_for(error), is_told, (system, module))
 
     def test_a_missing_module_is_found_behind_another_exception(self):
         script = "try:\n    import no_such_module\nexcept ImportError%s"
