@@ -72,12 +72,15 @@ Task<> stop_on_signal(Load& load, bool& was_stopped) {
   load.stop();
 }
 
+bool shows_progress(const BenchOptions& options) {
+  return ::isatty(STDERR_FILENO) == 1 && !options.as_json;
+}
+
 Task<LoadResult> measure(pool::SandboxPool& pool, const BenchOptions& options,
                          const std::string& blueprint, bool& was_stopped) {
-  const bool is_watched = ::isatty(STDERR_FILENO) == 1 && !options.as_json;
+  const bool is_watched = shows_progress(options);
   pool::SandboxPool::OnProgress on_build_line;
-  if (is_watched)
-    on_build_line = [](const std::string&, const std::string& line) { std::cerr << line << '\n'; };
+  if (is_watched) on_build_line = show_build_line;
   co_await pool.startup({blueprint}, on_build_line);
   LoadOptions wanted = options.load;
   wanted.blueprint = blueprint;
@@ -136,7 +139,8 @@ int bench_or_complain(const BenchOptions& options) try {
     runtime::enter_delegated_scope(env);
   return bench(options, env);
 } catch (...) {
-  return complain_about_current_exception();
+  return complain_about_current_exception(shows_progress(options) ? BuildLog::was_shown
+                                                                  : BuildLog::is_new);
 }
 
 void add_options(CLI::App& command, BenchOptions& options) {

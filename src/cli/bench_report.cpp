@@ -39,9 +39,8 @@ std::string advice_on_pool(const Recommendation& advice) {
   if (advice.is_machine_limit)
     return fmt::format(
         "\nThe machine is the limit: it makes {:.0f} sandboxes/s, and the clients want more. No "
-        "pool "
-        "size helps;\nfewer clients, pauses between their turns (--think), more cores or a higher "
-        "max_uses do. ({})\n",
+        "pool size helps;\nfewer clients, pauses between their turns (--think), more cores or a "
+        "higher max_uses do. ({})\n",
         advice.spawns_per_second, advice.reason);
   return fmt::format("\nFor this load: pool_size = {}, max_overflow = {} ({})\n", advice.pool_size,
                      advice.max_overflow, advice.reason);
@@ -56,7 +55,7 @@ std::string advice_on_imports(const std::vector<ImportTime>& imports) {
     names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", one.module);
   }
   return fmt::format(
-      "Of each turn {:.2f} s are imports: preload = [{}] in its [[blueprint]] makes them once\n",
+      "\nOf each turn {:.2f} s are imports: preload = [{}] in its [[blueprint]] makes them once\n",
       all, names);
 }
 
@@ -104,7 +103,7 @@ std::string bench_table(const LoadResult& result) {
     text +=
         fmt::format("\n{} of {} turns failed; the first said:\n{}{}", result.failed,
                     result.finished, result.failure, result.failure.ends_with('\n') ? "" : "\n");
-  return text + advice_on_pool(recommend(result)) + advice_on_imports(result.imports);
+  return text + advice_on_imports(result.imports) + advice_on_pool(recommend(result));
 }
 
 std::string bench_json(const LoadResult& result) {

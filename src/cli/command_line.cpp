@@ -101,6 +101,9 @@ std::string unexpected_argument(const CLI::App& app, const Arguments& arguments)
     text += "bad usage";
   } else if (first->starts_with('-') && *first != "-") {
     const std::string option = first->substr(0, first->find('='));
+    if (command->get_option_no_throw(option) != nullptr)
+      return words_of(&app) + ": " + option + " stands before the command it belongs to; write " +
+             words + ' ' + option + " ...";
     text += "no option " + option + quoted_suggestion(option, long_options(*command));
   } else if (const Arguments known = names_of_commands(*command); !known.empty()) {
     text += "no command \"" + *first + '"' + quoted_suggestion(*first, known);

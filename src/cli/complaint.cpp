@@ -21,7 +21,7 @@ int complain(const std::string& message, int code) {
 
 }  // namespace
 
-int complain_about_current_exception() try {
+int complain_about_current_exception(BuildLog log) try {
   throw;
 } catch (const backend::BackendUnavailable& error) {
   return complain(error.what(), exit_code::cannot_sandbox);
@@ -33,7 +33,7 @@ int complain_about_current_exception() try {
 } catch (const backend::ReadyTimeout& error) {
   return complain(error.what(), exit_code::cannot_sandbox);
 } catch (const backend::BuildError& error) {
-  std::cerr << printable(error.log);
+  if (log == BuildLog::is_new) std::cerr << printable(error.log);
   return complain(error.what(), exit_code::invalid_input);
 } catch (const settings::SettingsError& error) {
   std::cerr << settings::render(error, false);
@@ -43,6 +43,10 @@ int complain_about_current_exception() try {
   return complain("interrupted", exit_code::interrupted);
 } catch (const Error& error) {
   return complain(error.what(), exit_code::invalid_input);
+}
+
+void show_build_line(const std::string& blueprint, const std::string& line) {
+  std::cerr << blueprint << ": " << printable_line(line) << '\n';
 }
 
 }  // namespace hearth::cli

@@ -113,7 +113,7 @@ Task<> build_one(runtime::Runtime& runtime, const ImageOptions& options, const s
   bool was_built = false;
   const backend::Backend::OnProgress on_line = [&](const std::string& line) {
     was_built = true;
-    if (!options.is_quiet) std::cerr << name << ": " << line << '\n';
+    if (!options.is_quiet) show_build_line(name, line);
   };
   const auto freshness = options.is_anew ? backend::Freshness::anew : backend::Freshness::as_found;
   const std::string built = co_await runtime.backend().build(name, freshness, on_line);

@@ -1,5 +1,6 @@
 #include "cli/prompt_session.h"
 
+#include "base/joined.h"
 #include "cli/statement_reader.h"
 
 #include <fmt/format.h>
@@ -31,13 +32,17 @@ bool add(StatementReader& statement, const std::string& typed) {
 
 }  // namespace
 
-std::string banner_of(const blueprint::SandboxConfig& config, std::optional<double> step_seconds) {
+std::string banner_of(const backend::Sandbox& sandbox, const blueprint::SandboxConfig& config,
+                      std::optional<double> step_seconds) {
   const blueprint::ResourceLimits& limits = config.resource_limits;
+  const std::string python = sandbox.python().version;
+  const std::string degraded = joined(sandbox.degraded(), ", ");
   return fmt::format(
-      "Python {} in a sandbox: {} MB, {:g} s a step, no network.\n"
+      "Python {} in a sandbox: {} MB, {:g} s a step, no network.{}\n"
       "Ctrl-C ends a step, Ctrl-D or exit() the session.\n",
-      config.python_version, limits.memory_mb,
-      step_seconds.value_or(static_cast<double>(limits.execution_timeout_sec)));
+      python.empty() ? config.python_version : python, limits.memory_mb,
+      step_seconds.value_or(static_cast<double>(limits.execution_timeout_sec)),
+      degraded.empty() ? degraded : " (degraded: " + degraded + ")");
 }
 
 Task<int> run_typed(ScriptRunner& runner, Prompt& prompt, int last) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "async/task.h"
+#include "backend/sandbox.h"
 #include "blueprint/sandbox_config.h"
 #include "cli/prompt.h"
 #include "cli/script_runner.h"
@@ -11,8 +12,9 @@
 
 namespace hearth::cli {
 
-// What one should know before the first step.
-std::string banner_of(const blueprint::SandboxConfig& config, std::optional<double> step_seconds);
+// What one should know before the first step in that sandbox.
+std::string banner_of(const backend::Sandbox& sandbox, const blueprint::SandboxConfig& config,
+                      std::optional<double> step_seconds);
 
 // Until the input ends or a step leaves. Returns the last step's exit code, at first `last`. Both
 // references must outlive the task.

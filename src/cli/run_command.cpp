@@ -40,10 +40,11 @@ namespace {
 constexpr const char* run_details =
     R"(Each FILE runs in a sandbox of its own. - is standard input, and so is no FILE at all, unless that
 is a terminal. Files that end in .sh are in bash, those in .js in JavaScript (where the environment
-has `node`), all others in Python, unless --language says otherwise. The sandbox is that of --blueprint, else `default`, else the only one of the
-configuration (--config, $HEARTH_CONFIG, ./hearth.toml, /etc/hearth/hearth.toml), or a plain one when
-there is no configuration. A ./hearth.toml that was not named may not reach outside of its directory,
-nor pass variables of the environment on. A --tool takes the place of a configured one of its name.
+has `node`), all others in Python, unless --language says otherwise. The sandbox is that of
+--blueprint, else `default`, else the only one of the configuration (--config, $HEARTH_CONFIG,
+./hearth.toml, /etc/hearth/hearth.toml), or a plain one when there is no configuration. A
+./hearth.toml that was not named may not reach outside of its directory, nor pass variables of the
+environment on. A --tool takes the place of a configured one of its name.
 
 Limits need cgroups. An ordinary user gets them from the systemd of its session, by a scope in which
 hearth starts itself again (not if $HEARTH_SCOPE is off). Without them, memory is limited for each
@@ -117,8 +118,10 @@ Task<int> run_steps(ScriptRunner& runner, const RunOptions& options,
     if (prompt && runner.has_left()) co_return last;
   }
   if (prompt) {
+    // Before the prompt, which comes with what is known of that sandbox.
+    const backend::Sandbox* const sandbox = co_await runner.steps_sandbox();
     if (prompt->on_terminal() && !options.quiet)
-      std::cout << banner_of(runner.blueprint(), options.timeout_seconds);
+      std::cout << banner_of(*sandbox, runner.blueprint(), options.timeout_seconds);
     co_return co_await run_typed(runner, *prompt, last);
   }
   JsonSession session(co_await asio::this_coro::executor, runner, std::cout);
@@ -126,12 +129,14 @@ Task<int> run_steps(ScriptRunner& runner, const RunOptions& options,
   co_return exit_code::ok;  // each answer has its verdict
 }
 
+bool shows_builds(const RunOptions& options) {
+  return ::isatty(STDERR_FILENO) == 1 && !options.quiet;
+}
+
 Task<int> run_all(ScriptRunner& runner, const RunOptions& options,
                   const std::vector<Script>& scripts, std::string history) {
-  const bool show_build = ::isatty(STDERR_FILENO) == 1 && !options.quiet;
   pool::SandboxPool::OnProgress on_progress;
-  if (show_build)
-    on_progress = [](const std::string&, const std::string& line) { std::cerr << line << '\n'; };
+  if (shows_builds(options)) on_progress = show_build_line;
   std::optional<Prompt> prompt;  // early, so that nothing of what is typed is lost
   if (options.interactive && options.json == JsonAnswers::none) prompt.emplace(std::move(history));
   co_await runner.open(std::move(on_progress));
@@ -239,7 +244,8 @@ int run_or_complain(const RunOptions& options) try {
   return run(options, env);
 } catch (...) {
   if (options.json != JsonAnswers::none) tell_failure(options, std::current_exception());
-  return complain_about_current_exception();
+  return complain_about_current_exception(shows_builds(options) ? BuildLog::was_shown
+                                                                : BuildLog::is_new);
 }
 
 RunOptions checked_or_told(const RawRunOptions& raw) try {

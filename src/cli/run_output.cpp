@@ -113,6 +113,13 @@ class HumanOutput : public RunOutput {
   bool inside_line_ = false;
 };
 
+// What people see of a script that has failed without a word, as exit 3 of a shell script.
+std::string exit_code_in_words(const execution::ExecutionResult& result) {
+  const bool was_told = result.error && !result.called_exit;
+  if (result.verdict != Verdict::error || was_told || result.exit_code.value_or(0) == 0) return {};
+  return fmt::format(" with exit code {}", *result.exit_code);
+}
+
 std::string duration(double seconds) {
   return seconds < 1 ? fmt::format("{:.0f} ms", seconds * 1000) : fmt::format("{:.2f} s", seconds);
 }
@@ -131,8 +138,8 @@ std::string summary_of(const execution::ExecutionResult& result) {
                                    : fmt::format(" (degraded: {})", joined(result.degraded, ", "));
   const std::string python =
       result.python.version.empty() ? std::string() : ", Python " + result.python.version;
-  return fmt::format(" in {}, {} of CPU, {:.1f} MB{}{}", duration(usage.wall_seconds),
-                     duration(usage.cpu_seconds),
+  return fmt::format("{} in {}, {} of CPU, {:.1f} MB{}{}", exit_code_in_words(result),
+                     duration(usage.wall_seconds), duration(usage.cpu_seconds),
                      static_cast<double>(usage.peak_memory_bytes) / (1 << 20), python, degraded);
 }
 

@@ -33,7 +33,8 @@ struct HumanOutputOptions {
 std::unique_ptr<RunOutput> human_output(std::ostream& out, std::ostream& errors,
                                         HumanOutputOptions options);
 
-// "ok in 21 ms, 12 ms of CPU, 14.2 MB (degraded: memory, pids, cpu)"
+// What follows the verdict: " in 21 ms, 12 ms of CPU, 14.2 MB (degraded: memory, pids, cpu)",
+// " with exit code 3 in 1 ms, ..."
 std::string summary_of(const execution::ExecutionResult& result);
 
 int exit_code_of(const execution::ExecutionResult& result);

@@ -71,13 +71,18 @@ Task<int> ScriptRunner::run_script(Run run) {
   co_return code == exit_code::ok && !is_whole ? exit_code::failure : code;
 }
 
-Task<int> ScriptRunner::run_step(Run run) {
-  is_cancelled_ = run.is_cancelled;
+Task<backend::Sandbox*> ScriptRunner::steps_sandbox() {
   if (!shared_) {
     pool::Lease lease = co_await checkout();
     co_await transfers_.put(lease);
     shared_ = std::move(lease);
   }
+  co_return &shared_->sandbox();
+}
+
+Task<int> ScriptRunner::run_step(Run run) {
+  is_cancelled_ = run.is_cancelled;
+  co_await steps_sandbox();
   co_return co_await run_in(*shared_, std::move(run));
 }
 

@@ -38,7 +38,9 @@ class ScriptRunner {
   Task<> open(pool::SandboxPool::OnProgress on_progress);
   // One script in a sandbox of its own. Returns the exit code.
   Task<int> run_script(Run run);
-  // One step in the sandbox all steps share.
+  // Makes the sandbox that all steps share, if there is none. Valid until the next call.
+  Task<backend::Sandbox*> steps_sandbox();
+  // One step in it.
   Task<int> run_step(Run run);
   // After the last step: what is to come out of that sandbox. False if not all of it did.
   Task<bool> take_files();

@@ -54,6 +54,12 @@ class CommandLine(unittest.TestCase):
             (["doctor", "x"], 'hearth doctor: no argument is expected here: "x"'),
             (["quite-different"], 'hearth: no command "quite-different" ('),
             (["help", "rn"], 'hearth: no command "rn"; did you mean run?'),
+            (
+                ["--backend", "docker", "run", "x.py"],
+                "hearth: --backend stands before the command it belongs to; write hearth run "
+                "--backend ...",
+            ),
+            (["-t", "5", "run", "x.py"], "hearth: -t stands before the command it belongs to"),
         ]
         for arguments, said in rows:
             with self.subTest(arguments):

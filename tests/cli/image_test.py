@@ -3,8 +3,10 @@
 
 Argument: the hearth program.
 """
+import contextlib
 import json
 import os
+import pty
 import subprocess
 import sys
 import tempfile
@@ -217,6 +219,23 @@ class Image(unittest.TestCase):
         self.assertIn("b: built\n", done.stderr)
         quiet = self.hearth("image", "build", "-q", "-c", path)
         self.assertEqual(quiet.stderr.count("ERROR: No matching distribution found for "), 2)
+
+    def test_a_terminal_shows_the_log_of_a_build_once(self):
+        path = self.configure("h.toml", blueprint("a", "no-such-one"))
+        ours, theirs = pty.openpty()
+        for command in ("run", "bench"):
+            done = subprocess.run(
+                [HEARTH, command, "-c", path], stdin=subprocess.DEVNULL, stderr=theirs, timeout=120
+            )
+            self.assertEqual(done.returncode, 2)
+        os.close(theirs)
+        with os.fdopen(ours, "rb") as terminal:
+            said = b""
+            with contextlib.suppress(OSError):  # the end of a terminal
+                while True:
+                    said += terminal.read1()
+        self.assertEqual(said.count(b"a: ERROR: No matching distribution found for"), 2, said)
+        self.assertEqual(said.count(b"ERROR: No matching distribution found for"), 2, said)
 
     def test_an_index_that_cannot_be_reached_is_the_cause(self):
         path = self.configure(

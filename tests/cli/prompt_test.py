@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`hearth run -i` on a terminal. Argument: the hearth program."""
 import fcntl
+import json
 import os
 import pty
 import select
@@ -29,6 +30,12 @@ class Prompt(RunCase):
         with Terminal(self.folder.name, "-q") as terminal:
             terminal.read_until(b">>> ")
             self.assertNotIn(b"Python", terminal.everything)
+
+    def test_the_banner_names_the_python_that_runs(self):
+        done = self.run_hearth("--json=result", script="1")
+        version = json.loads(done.stdout)["sandbox"]["python"]
+        with Terminal(self.folder.name) as terminal:
+            terminal.read_until(f"Python {version} in a sandbox".encode())
 
     def test_a_paste_is_one_step_whatever_blank_lines_are_in_it(self):
         with Terminal(self.folder.name, kind="xterm") as terminal:

@@ -33,6 +33,16 @@ class Run(RunCase):
             done = self.run_hearth("-i", script="print(1)\n%s\nprint(2)\n" % call)
             self.assertEqual((done.returncode, done.stdout), (code, "1\n"), done.stderr)
 
+    def test_H18_the_summary_names_an_exit_code_that_is_told_nowhere_else(self):
+        for script, options, words in (
+            ("exit(7)", [], "error - with exit code 7 in "),
+            ("exit 5", ["-l", "bash"], "error - with exit code 5 in "),
+            ("1 / 0", [], "error - in "),
+            ("exit(0)", [], "ok - in "),
+        ):
+            done = self.run_hearth(*options, script=script)
+            self.assertTrue(done.stderr.splitlines()[-1].startswith(words), done.stderr)
+
     def test_H18_the_exit_code_of_a_verdict_is_the_scripts_own(self):
         for script, options, code in (
             ("1 / 0", [], 1),
@@ -56,7 +66,7 @@ class Run(RunCase):
         bash = self.file("a.sh", "echo ${BASH_VERSION%%.*}\ncat f 2>&1\nexit 3\n")
         done = self.run_hearth(bash)
         self.assertEqual((done.returncode, done.stdout[:2]), (1, "5\n"), done.stderr)
-        self.assertRegex(done.stderr, "^error .*a.sh in ")
+        self.assertRegex(done.stderr, "^error .*a.sh with exit code 3 in ")
         self.assertNotIn("Python", done.stderr)
         script = self.file("b.js", "console.log(typeof process, require('path').basename('a/b'))")
         done = self.run_hearth("-q", script)
