@@ -24,14 +24,15 @@ status = dict(line.split(":\t", 1) for line in open("/proc/self/status").read().
 print(sorted({status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")}))
 print(status["NoNewPrivs"], status["Seccomp"], os.getuid() != 0, os.getgid() != 0)
 print(tried(lambda: open("/new", "w")), tried(lambda: open("/usr/new", "w")),
-      tried(lambda: os.mkdir("/etc/new")), tried(lambda: open("/tools/new", "w")))
+      tried(lambda: os.mkdir("/etc/new")), tried(lambda: open("/tools/new", "w")),
+      tried(lambda: open("/hearth/new", "w")))
 print("done" in (tried(lambda: os.setuid(0)), tried(lambda: os.setgid(0)), tried(lambda: os.chroot("/tmp"))))
 )");
   INFO(result.stderr_text);
   CHECK(result.stdout_text ==
         "['0000000000000000']\n"
         "1 2 True True\n"
-        "EROFS EROFS EROFS EROFS\n"
+        "EROFS EROFS EROFS EROFS EROFS\n"
         "False\n");
 }
 

@@ -215,6 +215,8 @@ TEST_CASE("B6: what is built is small and hardened, B7: for the user sandbox, B1
   const std::string entrypoint = json::serialize(config.at("Entrypoint"));
   CHECK(entrypoint.find("/hearth/hearth-init") != std::string::npos);
   CHECK(entrypoint.find("/hearth/executor_harness") != std::string::npos);
+  const std::int64_t base = images.inspect("python:3.11-slim").at("Size").to_number<std::int64_t>();
+  CHECK(found.at("Size").to_number<std::int64_t>() - base < 8'000'000);
   CHECK(images.run(images.ensure("plain"), "plain", R"(
 import os, pwd
 print(pwd.getpwuid(os.getuid()).pw_name, os.getuid() == os.geteuid() > 10001)

@@ -5,7 +5,9 @@
 #include <doctest/doctest.h>
 
 #include <signal.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <optional>
 
 using namespace hearth;
@@ -145,24 +147,30 @@ TEST_CASE("P12: no more than pool_size stay idle") {
 }
 
 TEST_CASE("P30: a sandbox that cannot be made fails its caller, and the place is free again") {
+  const TemporaryDirectory place;
+  ::chmod(place.path().c_str(), 0755);
+  const std::filesystem::path breaking = place.path() / "breaking";
   blueprint::SandboxConfig config = pool_config("default", 0);
+  config.resources = {{place.path().string(), "/data", true, {}}};
+  registry::Tool tool;
+  tool.config.name = "moody";
+  tool.config.blueprints = {"default"};
+  tool.source = "import os\nif os.path.exists('/data/breaking'): raise RuntimeError('broken')\n";
   runtime::RuntimeOptions options;
   options.fleet.circuit.opens_after = 100;
-  NativePool pool({config}, pool_options(1, 2), {}, options);
+  NativePool pool({config}, pool_options(1, 2), {tool}, options);
   pool.startup();
   {
-    pool.checkout();
-  }
-  // Without its zygote's launcher nothing can be made until it is started again.
-  for (int i = 0; i < 4; ++i) {
     Lease lease = pool.checkout();
-    ::kill(zygote_of(lease.sandbox()), SIGKILL);
-    pool.run(lease.sandbox().exited());
-    CHECK(pool.turn(lease, "print(1)").verdict == execution::Verdict::lost);
+    ::kill(zygote_of(lease.sandbox()), SIGKILL);  // the next has to load the tool
   }
-  Lease lease = pool.checkout();
-  CHECK(pool.turn(lease, "print(1)").stdout_text == "1\n");
-  pool.run_until([&] { return pool.stats().live == 1; });
+  place.write("breaking", "");
+  for (int i = 0; i < 3; ++i) CHECK_THROWS_AS(pool.checkout(), backend::SpawnError);
+  std::filesystem::remove(breaking);
+  Lease one = pool.checkout();
+  Lease two = pool.checkout();
+  CHECK(pool.turn(two, "print('well')").stdout_text == "well\n");
+  CHECK(pool.stats().live == 2);
 }
 
 TEST_CASE("P31: a name that was not started is refused") {
