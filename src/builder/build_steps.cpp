@@ -4,6 +4,7 @@
 #include "blueprint/problem.h"
 #include "builder/adopt_tree.h"
 #include "builder/build_room.h"
+#include "builder/netrc.h"
 #include "native/confined_programs.h"
 #include "os/durable_files.h"
 #include "os/read_file.h"
@@ -60,8 +61,8 @@ class BuildSteps {
     for (const std::string& package : plan_.packages) lines += package + '\n';
     room.put_file("requirements.txt", lines);
     // A copy: the file is readable for its owner alone.
-    const fs::path netrc = netrc_file();
-    if (!netrc.empty()) room.put_file("netrc", os::read_file(netrc, most_netrc_bytes));
+    const std::string netrc = credentials();
+    if (!netrc.empty()) room.put_file("netrc", netrc);
     require_pip(room);
     const os::ProgramResult result =
         run_python(room,
@@ -75,6 +76,13 @@ class BuildSteps {
            hint_to(log_.reason(), options_.pip));
     compile(room, "packages");
     adopt(room, "packages");
+  }
+
+  std::string credentials() const {
+    const fs::path netrc = netrc_file();
+    if (netrc.empty()) return {};
+    return netrc_for(os::read_file(netrc, most_netrc_bytes),
+                     hosts_of_pip(options_.pip, plan_.packages));
   }
 
   void require_pip(const BuildRoom& room) {
@@ -125,7 +133,7 @@ class BuildSteps {
                                Purpose purpose = Purpose::other) {
     using std::chrono::milliseconds;
     const auto left = std::chrono::ceil<milliseconds>(deadline_ - Clock::now());
-    const bool has_netrc = purpose == Purpose::installation && !netrc_file().empty();
+    const bool has_netrc = purpose == Purpose::installation && fs::exists(room.path() / "netrc");
     os::ProgramResult result = programs().run(
         {.program = site_.python.executable,
          .arguments = std::move(arguments),

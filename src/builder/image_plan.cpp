@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "builder/netrc.h"
 #include "builder/tar_archive.h"
 #include "docker/container_spec.h"
 #include "os/read_file.h"
@@ -76,6 +77,10 @@ std::string requirements_of(const BuildPlan& plan) {
   return lines;
 }
 
+std::string credentials_of(const BuildPlan& plan, const ImageOptions& options) {
+  return netrc_for(options.netrc, hosts_of_pip(options.pip, plan.packages));
+}
+
 // As the first stage sees them.
 PipOptions pip_inside(const PipOptions& options) {
   PipOptions inside = options;
@@ -107,7 +112,7 @@ std::string packages_stage(const BuildPlan& plan, const ImageOptions& options,
           user + " /packages\nUSER " + user + "\nENV HOME=/tmp PIP_CONFIG_FILE=/dev/null";
   if (!options.pip.index_url.empty())
     text += " PIP_INDEX_URL=" + json::serialize(json::value(options.pip.index_url));
-  if (!options.netrc.empty()) text += " NETRC=/build/netrc";
+  if (!credentials_of(plan, options).empty()) text += " NETRC=/build/netrc";
   std::vector<std::string> pip{"python3"};
   const auto arguments =
       pip_arguments(pip_inside(options.pip), "/packages", "/build/requirements.txt");
@@ -248,7 +253,8 @@ std::string image_context(const BuildPlan& plan, const ImageOptions& options,
     tar.add_file("tools/" + tool.name + ".py", tool.source);
   if (plan.packages.empty()) return tar.finish();
   tar.add_file("build/requirements.txt", requirements_of(plan));
-  if (!options.netrc.empty()) tar.add_file("build/netrc", options.netrc, 0600);
+  if (const std::string netrc = credentials_of(plan, options); !netrc.empty())
+    tar.add_file("build/netrc", netrc, 0600);
   for (std::size_t i = 0; i < options.pip.find_links.size(); ++i) {
     const std::string directory = "build/wheels/" + std::to_string(i);
     tar.add_directory(directory);

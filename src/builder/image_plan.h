@@ -26,7 +26,7 @@ struct ImageOptions {
   std::string build_image{};
   bool has_tools = true;  // false: they are mounted into each container
   PipOptions pip{};
-  std::string netrc{};    // credentials of the package index, as in that file
+  std::string netrc{};    // the text of that file; a build gets what netrc.h says
   std::string network{};  // for the installation of packages; empty: the engine's default
   backend::Programs programs{};
   std::chrono::milliseconds build_timeout{600'000};

@@ -63,7 +63,7 @@ TEST_CASE("B11: a context holds what the image is built from, in one archive") {
   f.place.write("wheels/greet-1.0-py3-none-any.whl", "a wheel");
   f.place.write("wheels/notes.txt", "not for pip");
   f.options.pip.find_links = {f.place.path() / "wheels"};
-  f.options.netrc = "machine example.org login me password hush-hush\n";
+  f.options.netrc = "machine pypi.org login me password hush-hush\n";
   f.plan.packages = {"greet", "httpx>=1"};
   f.plan.tools = {{"say", "def say(): pass\n"}};
   CHECK(f.tar({"-tf"}) ==

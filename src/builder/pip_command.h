@@ -40,7 +40,7 @@ std::vector<std::string> compile_arguments(const std::vector<std::filesystem::pa
 // The env of everything that runs during a build. Only the search path, proxies and certificates
 // are taken from the caller's. PIP_*, pip.conf and ~/.cache are not: a blueprint must mean the same
 // whichever user starts Hearth. `home` must exist; it is also for temporary files. `netrc`, if not
-// empty, is where the build sees netrc_file().
+// empty, is where the build sees what it gets of netrc_file().
 std::vector<std::string> build_variables(const PipOptions& options,
                                          const std::filesystem::path& home,
                                          const std::filesystem::path& netrc = {});

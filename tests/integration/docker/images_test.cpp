@@ -306,7 +306,7 @@ TEST_CASE("B11: a build's context is made in memory: no temporary file of it app
 TEST_CASE("B11: nothing of a build stays: no wheels, no credentials, no layers") {
   Images images;
   write_wheel(images.wheels(), "tiny", "ANSWER = 42\n");
-  images.options.netrc = "machine example.org login me password hush-hush\n";
+  images.options.netrc = "machine pypi.org login me password hush-hush\n";
   images.add_sandbox("traces", {"tiny"});
   const std::string tag = images.ensure("traces");
   CHECK(stages_left("traces") == 0);
@@ -415,7 +415,7 @@ TEST_CASE("B2: whether the caller has credentials makes no other image") {
   Images images;
   write_wheel(images.wheels(), "tiny", "ANSWER = 42\n");
   images.add_sandbox("agreed", {"tiny"});
-  images.options.netrc = "machine example.org login me password hush-hush\n";
+  images.options.netrc = "machine pypi.org login me password hush-hush\n";
   const std::string tag = images.ensure("agreed");
   images.options.netrc.clear();
   CHECK(images.ensure("agreed") == tag);
@@ -462,7 +462,7 @@ TEST_CASE("B25: ten requests at once get one build") {
 
 TEST_CASE("B26: an interrupted build leaves nothing that looks like an image, and no credentials") {
   Images images;
-  images.options.netrc = "machine example.org login me password hush-hush\n";
+  images.options.netrc = "machine pypi.org login me password hush-hush\n";
   write_wheel(images.wheels(), "quick", "x = 1\n");
   images.add_sandbox("halted", {"quick"});
   {

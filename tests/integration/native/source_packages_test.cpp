@@ -1,4 +1,5 @@
 // Packages whose installation runs code that is not trusted. As root, or as an ordinary user.
+#include "base/scope_exit.h"
 #include "builder/builder_fixture.h"
 #include "tests/support/fifo.h"
 
@@ -104,6 +105,29 @@ for path in ("/", "/usr", "/etc", "/usr/lib/python3/dist-packages"):
   CHECK(facts.at("written").as_array().empty());
   for (const json::value& process : facts.at("processes").as_array())
     CHECK(process.as_string().find("python") != std::string::npos);
+}
+
+TEST_CASE("a build gets the credentials of its index, and no others that NETRC has") {
+  SourceFixture fixture(R"(
+import os
+facts["credentials"] = open(os.environ["NETRC"]).read() if "NETRC" in os.environ else None
+)");
+  fixture.root.write("netrc",
+                     "machine 127.0.0.1 login me password of-the-index\n"
+                     "machine elsewhere.example login me password of-another\n"
+                     "default login anyone password of-all\n");
+  ::setenv("NETRC", (fixture.root.path() / "netrc").c_str(), 1);
+  const ScopeExit unset([] { ::unsetenv("NETRC"); });
+  std::string expected;
+  SUBCASE("of its index") {
+    fixture.options.build.pip.index_url = "http://127.0.0.1:1/simple";
+    fixture.options.build.pip.no_index = false;
+    expected = "machine 127.0.0.1 login me password of-the-index\n";
+  }
+  SUBCASE("none without an index") { fixture.options.build.pip.no_index = true; }
+  const json::object facts = fixture.facts();
+  CHECK(facts.at("credentials") ==
+        (expected.empty() ? json::value(nullptr) : json::value(expected)));
 }
 
 TEST_CASE("what a build leaves belongs to the user that runs Hearth and is no set-uid program") {
