@@ -72,9 +72,9 @@ void write_starter(const fs::path& directory, std::ostream& out) {
       throw Error(shown(file) + " is there already; nothing was written");
   }
   const std::string python = runtime::plain_blueprint().python_version;
-  make_directory(tool.parent_path());
-  // Nothing is written where another user could lead it elsewhere.
+  // Nothing is made or written where another user could lead it elsewhere.
   os::resolve_trusted_way(tool);
+  make_directory(tool.parent_path());
   os::write_new_file(tool, starter_tool, 0644);
   os::write_new_file(configuration, fmt::format(fmt::runtime(starter_configuration), python), 0644);
   const std::string enter = directory == "." ? "" : "cd " + shown(directory) + "\n  ";

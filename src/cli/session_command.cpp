@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/printable.h"
 #include "cli/complaint.h"
+#include "cli/destination.h"
 #include "cli/exit_code.h"
 #include "cli/run_output.h"
 #include "cli/session_view.h"
@@ -54,6 +55,7 @@ struct SessionOptions {
   std::optional<std::int64_t> generation{};
   bool as_json = false;
   bool quiet = false;
+  bool force = false;
 };
 
 std::map<std::string, std::string> pairs_in(const std::vector<std::string>& texts,
@@ -262,6 +264,10 @@ Task<int> set(const SessionOptions& options, SessionWork& work) {
 
 // ---- files
 
+bool is_standard_output(const SessionOptions& options) {
+  return options.file.empty() || options.file == "-";
+}
+
 // Both stay as long as the task that is made here.
 Task<> send_file(session::LiveSandbox& sandbox, int from, const SessionOptions& options) {
   FileWriter writer = co_await sandbox.files().create(options.path);
@@ -278,18 +284,18 @@ Task<> send_file(session::LiveSandbox& sandbox, int from, const SessionOptions& 
 
 Task<> fetch_file(session::LiveSandbox& sandbox, const SessionOptions& options) {
   FileReader reader = co_await sandbox.files().open(options.path);
-  const bool to_stdout = options.file.empty() || options.file == "-";
-  const os::UniqueFd file(
-      to_stdout ? ::dup(STDOUT_FILENO)
-                : ::open(options.file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file) throw OsError("create " + options.file);
+  const bool to_stdout = is_standard_output(options);
+  std::optional<NewFile> file;
+  if (!to_stdout) file.emplace(options.file, options.force);
+  const int into = to_stdout ? STDOUT_FILENO : file->fd();
   for (std::string bytes = co_await reader.next(); !bytes.empty(); bytes = co_await reader.next())
     for (std::string_view rest = bytes; !rest.empty();) {
-      const ssize_t count = ::write(file.get(), rest.data(), rest.size());
+      const ssize_t count = ::write(into, rest.data(), rest.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) throw OsError("write " + (to_stdout ? "standard output" : options.file));
       rest.remove_prefix(static_cast<std::size_t>(count));
     }
+  if (file) file->keep();
 }
 
 Task<int> use_files(const SessionOptions& options, SessionWork& work, session::SandboxWork act) {
@@ -351,15 +357,15 @@ Task<int> remove(const SessionOptions& options, SessionWork& work) {
 }
 
 Task<int> export_tar(const SessionOptions& options, SessionWork& work) {
-  const bool to_stdout = options.file.empty() || options.file == "-";
+  const bool to_stdout = is_standard_output(options);
   if (to_stdout && ::isatty(STDOUT_FILENO) == 1)
     throw Error("an archive is not for a terminal; name a FILE");
-  const os::UniqueFd file(
-      to_stdout ? ::dup(STDOUT_FILENO)
-                : ::open(options.file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file) throw OsError("create " + options.file);
+  std::optional<NewFile> file;
+  if (!to_stdout) file.emplace(options.file, options.force);
   const std::vector<std::string> left_out = co_await work.sessions().export_to(
-      options.id, local_owner, file.get(), to_stdout ? "standard output" : options.file);
+      options.id, local_owner, to_stdout ? STDOUT_FILENO : file->fd(),
+      to_stdout ? "standard output" : options.file);
+  if (file) file->keep();
   for (const std::string& path : left_out)
     std::cerr << "hearth: left out, as this link could lead out of the archive: "
               << printable_line(path) << '\n';
@@ -491,6 +497,7 @@ void add_commands_for_files(Commands& commands) {
       ->required();
   got->add_option("FILE", get_options->file, "Where to; - or none is standard output")
       ->type_name("");
+  got->add_flag("--force", get_options->force, "Replace FILE if it is there");
 }
 
 void add_commands_that_change(Commands& commands) {
@@ -530,6 +537,7 @@ void add_commands_that_look(Commands& commands) {
   exported->add_option("SESSION", export_options->id, "Its id")->type_name("")->required();
   exported->add_option("FILE", export_options->file, "Where to; - or none is standard output")
       ->type_name("");
+  exported->add_flag("--force", export_options->force, "Replace FILE if it is there");
   commands.add("stats", "Count sessions by their state", task_of<print_stats>);
 }
 

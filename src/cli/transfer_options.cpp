@@ -1,6 +1,7 @@
 #include "cli/transfer_options.h"
 
 #include "base/error.h"
+#include "cli/destination.h"
 #include "wire/file_path.h"
 
 #include <CLI/CLI.hpp>
@@ -64,6 +65,12 @@ bool is_directory(const std::string& local) {
   return fs::is_directory(local, failed);
 }
 
+// A link to one may have come with files of others.
+bool is_real_directory(const std::string& local) {
+  std::error_code failed;
+  return fs::is_directory(fs::symlink_status(local, failed));
+}
+
 // A last slash means: into that directory.
 Put put_in(const std::string& text) {
   auto [local, path] = pair_in(text, "--put", "LOCAL[:PATH]");
@@ -83,7 +90,8 @@ Get get_in(const std::string& text) {
     throw CLI::ValidationError("--get",
                                text + " has no name of its own; say where to: " + text + ":LOCAL");
   if (local.empty()) local = name;
-  if (local.ends_with('/') || (!name.empty() && is_directory(local))) local = below(local, name);
+  if (local.ends_with('/') || (!name.empty() && is_real_directory(local)))
+    local = below(local, name);
   return {checked_path(path, "--get"), std::move(local)};
 }
 
@@ -109,11 +117,19 @@ void require_place(const Get& get, bool force) {
   const std::string option = "--get " + get.path;
   const fs::path parent = fs::path(get.local).parent_path();
   require_writable(option, parent.empty() ? "." : parent.string());
+  try {
+    open_directory_of(get.local);
+  } catch (const Error& error) {
+    throw Error(option + ": " + error.what());
+  }
   struct stat status{};
   if (::lstat(get.local.c_str(), &status) != 0) {
     if (errno != ENOENT) throw OsError(option + ": " + get.local);
     return;
   }
+  if (S_ISLNK(status.st_mode))
+    throw Error(option + ": " + get.local + " is a link; " + get.local +
+                "/ would be the directory that it leads to");
   if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
     throw Error(option + ": " + get.local + " is neither a file nor a directory");
   if (!force)
@@ -123,9 +139,12 @@ void require_place(const Get& get, bool force) {
 
 void make_place(const TransferOptions& options) {
   const std::string option = "--save " + options.save;
+  try {
+    make_directories(options.save);
+  } catch (const Error& error) {
+    throw Error(option + ": " + error.what());
+  }
   std::error_code failure;
-  fs::create_directories(options.save, failure);
-  if (failure) throw OsError(option, failure.value());
   require_writable(option, options.save);
   const bool is_empty = fs::is_empty(options.save, failure);
   if (failure) throw OsError(option, failure.value());

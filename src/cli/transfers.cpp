@@ -6,10 +6,12 @@
 #include "async/blocking.h"
 #include "base/log.h"
 #include "base/printable.h"
+#include "cli/destination.h"
 #include "cli/saved_displays.h"
 #include "files/directory_tree.h"
 #include "files/tree_path.h"
 #include "files/tree_writer.h"
+#include "os/trusted_path.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -44,18 +46,6 @@ TreeLimits limits_of(const pool::Lease& lease) {
 
 std::string size_of_workspace(const pool::Lease& lease) {
   return "scratch_size_mb = " + std::to_string(lease.binding().scratch_size_mb);
-}
-
-os::UniqueFd open_directory(const std::string& path) {
-  os::UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory) throw OsError(path);
-  return directory;
-}
-
-// Of that name, made unless it is there and may be.
-os::UniqueFd made_directory(const std::string& path, bool may_be_there) {
-  if (::mkdir(path.c_str(), 0777) != 0 && !(errno == EEXIST && may_be_there)) throw OsError(path);
-  return open_directory(path);
 }
 
 struct Source {
@@ -215,12 +205,11 @@ Task<> Transfers::get(pool::Lease* lease, const Get& get) {
   Copied copied;
   if (found.kind == FileKind::directory) {
     const std::unique_ptr<TreeReader> tree = co_await files.read_tree(get.path, limits_of(*lease));
-    co_await copy_out(*tree, made_directory(get.local, options_.force), option, copied);
+    co_await copy_out(*tree, make_directory(get.local, options_.force), option, copied);
     tell_kept("copied to " + get.local, copied.files.text());
   } else {
     OneSandboxFile file(co_await files.open(get.path), local.filename().string());
-    const std::string parent = local.has_parent_path() ? local.parent_path().string() : ".";
-    co_await copy_out(file, open_directory(parent), option, copied);
+    co_await copy_out(file, open_directory_of(get.local), option, copied);
     tell_kept("copied to " + get.local, api::size_in_words(copied.files.bytes()));
   }
 }
@@ -242,14 +231,14 @@ Task<> Transfers::save(pool::Lease* lease) {
 Task<> Transfers::save_workspace(pool::Lease* lease, Copied& saved) {
   SandboxFiles files = files_of_sandbox(lease);
   const std::unique_ptr<TreeReader> tree = co_await files.read_tree(".", limits_of(*lease));
-  co_await copy_out(*tree, open_directory(options_.save), "--save " + options_.save, saved,
-                    Caches::are_left_out);
+  co_await copy_out(*tree, os::open_named_directory(options_.save), "--save " + options_.save,
+                    saved, Caches::are_left_out);
 }
 
 // Their names give way to those that a script has chosen.
 Task<> Transfers::save_displays(Copied& saved) {
   if (displays_.empty()) co_return;
-  files::TreeWriter writer(open_directory(options_.save), rules());
+  files::TreeWriter writer(os::open_named_directory(options_.save), rules());
   const std::vector<wire::Display> displays = std::exchange(displays_, {});
   co_await on_thread(thread_, [&](const std::stop_token& /*stop*/) {
     std::size_t number = 0;

@@ -186,6 +186,7 @@ fs::path usable_v2_base(const fs::path& own) {
     }
     if (!obstacle.empty()) obstacles.push_back(group.string() + " " + obstacle);
   }
+  if (obstacles.empty()) obstacles.push_back(own.string() + " cannot be looked at");
   throw Error(
       "no cgroup of version 2 can be used: " + joined(obstacles, "; ") +
       ". Hearth needs a group to itself, with the controllers memory, pids and cpu: as a service "

@@ -109,6 +109,8 @@ class Playground {
  public:
   Playground() : tree_(own_mounts()) {
     root_ = directory_of(*tree_.take(cgroup_limits({}))).parent_path();
+    // An instance's group is closed to other users, which are to be in groups below this one.
+    fs::permissions(root_, fs::perms::others_exec, fs::perm_options::add);
   }
   fs::path make(const std::string& name, uid_t owner = 0) const {
     const fs::path group = root_ / name;

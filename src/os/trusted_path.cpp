@@ -79,6 +79,11 @@ class Walk {
     return file;
   }
 
+  UniqueFd open_directory(int flags) const {
+    if (is_missing_) throw OsError(step_, ENOENT);
+    return open(flags | O_DIRECTORY);
+  }
+
  private:
   void require_content(const UniqueFd& file) const {
     const mode_t mode = facts_of(file, step_).st_mode;
@@ -240,6 +245,24 @@ fs::path resolve_trusted_links(const fs::path& path) {
 
 fs::path resolve_trusted_way(const fs::path& path) {
   return Walk(path, "open " + path.string(), Trusted::way).path();
+}
+
+UniqueFd open_named_directory(const fs::path& path) {
+  const std::string step = "open " + path.string();
+  const fs::path above = path.has_parent_path() ? path.parent_path() : ".";
+  const Walk walk(above, step, Trusted::links);
+  if (path.filename().empty()) return walk.open_directory(O_RDONLY);
+  const UniqueFd parent = walk.open_directory(O_PATH);
+  UniqueFd directory(::openat(parent.get(), path.filename().c_str(),
+                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (directory) return directory;
+  const int failure = errno;
+  struct stat facts{};
+  if (::fstatat(parent.get(), path.filename().c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISLNK(facts.st_mode))
+    throw Error(path.string() + " is a link; " + path.string() +
+                "/ would be the directory that it leads to");
+  throw OsError(step, failure);
 }
 
 void require_trusted_files(const fs::path& directory) {

@@ -59,6 +59,11 @@ std::filesystem::path resolve_trusted_links(const std::filesystem::path& path);
 // - also every directory on the way, so that no other user can exchange what the result names.
 std::filesystem::path resolve_trusted_way(const std::filesystem::path& path);
 
+// A directory that a user has named to write into, by links of root and of that user only. It is
+// opened as it is walked to, so that no other user can lead elsewhere in between. The last name is
+// not followed if it is a link; with a slash after it, it is.
+UniqueFd open_named_directory(const std::filesystem::path& path);
+
 // Creates the directory with `mode` where there is none, and those above it with 0755.
 void make_trusted_directory(const std::filesystem::path& path, mode_t mode);
 // No other user can open anything in it: for locks, which a reader could hold.

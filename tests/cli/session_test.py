@@ -168,6 +168,32 @@ class Hang:
             self.assertEqual(file.read(), "x")
         self.assertIn("nothing", self.hearth("get", session, "nothing", code=2).stderr)
 
+    def test_no_file_is_replaced_without_force_and_none_through_a_link(self):
+        session = self.new()
+        self.run_in(session, "open('out', 'w').write('new')")
+        mine, link = (os.path.join(self.folder.name, name) for name in ("mine", "link"))
+
+        def content():
+            with open(mine, errors="replace") as file:
+                return file.read()
+
+        for command in (["get", session, "out"], ["export", session]):
+            with open(mine, "w") as file:
+                file.write("precious")
+            os.symlink("mine", link)
+            for name in "mine", "link":
+                refused = self.hearth(*command, name, code=2)
+                self.assertIn(name + " is there already", refused.stderr)
+            self.assertIn("no file", self.hearth(*command, "link", "--force", code=2).stderr)
+            self.assertEqual(content(), "precious")
+            self.hearth(*command, "mine", "--force")
+            self.assertNotEqual(content(), "precious")
+            os.unlink(link)
+        os.unlink(mine)
+        self.hearth("get", session, "nothing", "mine", code=2)
+        self.assertFalse(os.path.lexists(mine))
+        self.assertEqual(self.hearth("get", session, "out", "/dev/stdout").stdout, "new")
+
     def test_fields_of_a_session_can_be_changed_later(self):
         session = self.new("--label", "a=1", "-e", "OLD=1", "--on-expire", "pause")
         changes = ["--label", "b=2", "--no-label", "a", "-e", "NEW=2", "--no-env", "OLD"]

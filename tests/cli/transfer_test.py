@@ -158,7 +158,7 @@ class Transfers(RunCase):
         ):
             done = self.run_hearth(*options, script=script)
             self.assertEqual((done.returncode, done.stdout), (2, ""), (options, done.stderr))
-            self.assertRegex(done.stderr, "already|neither a file nor a directory")
+            self.assertRegex(done.stderr, "already|is a link")
         self.assertEqual(self.content("r.csv"), "mine")
         for options in (["--get", "r.csv"], ["--get", "r.csv:out"], ["--save", "out"]):
             self.file("out/r.csv", "mine")
@@ -166,6 +166,30 @@ class Transfers(RunCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             changed = "r.csv" if options[-1] == "r.csv" else "out/r.csv"
             self.assertEqual(self.content(changed), "new")
+
+    def test_a_link_that_came_with_a_repository_leads_no_file_out_of_it(self):
+        os.makedirs(self.path("home/autostart"))
+        os.makedirs(self.path("repository"))
+        os.symlink("../home/autostart", self.path("repository/results"))
+        os.symlink("../home/nothing", self.path("repository/new"))
+        script = "print('it ran'); done = open('results', 'w').write('x')"
+        for options in (
+            ["--get", "results:repository/results"],
+            ["--get", ".:repository/results"],
+            ["--get", "results:repository/new"],
+            ["--save", "repository/results"],
+            ["--save", "repository/new"],
+            ["--force", "--get", "results:repository/results"],
+            ["--force", "--save", "repository/results"],
+        ):
+            done = self.run_hearth(*options, script=script)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), (options, done.stderr))
+            self.assertIn(" is a link; ", done.stderr)
+            self.assertEqual(self.tree("home"), ["autostart"])
+        # With a slash it is meant.
+        done = self.run_hearth("--save", "repository/results/", script=script)
+        self.assertEqual((done.returncode, done.stdout), (0, "it ran\n"), done.stderr)
+        self.assertEqual(self.tree("home"), ["autostart", "autostart/results"])
 
     def test_a_name_that_is_taken_while_the_script_runs_is_not_overwritten(self):
         shared = self.path("shared")

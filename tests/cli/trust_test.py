@@ -133,6 +133,36 @@ class Trust(unittest.TestCase):
             self.run_program(HEARTH, "run", "-q", script="print(greet())").stdout, "hello\n"
         )
 
+    def test_no_link_of_another_user_leads_what_a_script_left_elsewhere(self):
+        place = self.directory("place")
+        shared = self.directory("shared")
+        os.symlink(place, shared + "/link")
+        os.makedirs(shared + "/own")
+        give_away(shared)
+        os.chown(shared + "/link", STRANGER, STRANGER, follow_symlinks=False)
+        session = self.run_program(HEARTH, "session", "new").stdout.strip()
+        script = "open('job', 'w').write('x')"
+        for words in (
+            ["run", "--get", f"job:{shared}/link/job"],
+            ["run", "--get", f"job:{shared}/link/"],
+            ["run", "--get", f".:{shared}/link/new"],
+            ["run", "--save", f"{shared}/link"],
+            ["run", "--save", f"{shared}/link/"],
+            ["run", "--save", f"{shared}/link/a/b"],
+            ["run", "--force", "--save", f"{shared}/link/"],
+            ["session", "export", session, f"{shared}/link/job"],
+            ["init", f"{shared}/link/new"],
+            ["init", f"{shared}/new"],
+        ):
+            done = self.run_program(HEARTH, *words, script=script)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), (words, done.stderr))
+            self.assertEqual(os.listdir(place), [], words)
+        self.assertEqual(sorted(os.listdir(shared)), ["link", "own"])
+        # Without a link there is nothing to be led by: the files are root's, in that user's place.
+        done = self.run_program(HEARTH, "run", "--save", f"{shared}/own", script=script)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(os.stat(f"{shared}/own/job").st_uid, 0)
+
     def planted(self, state):
         """An environment of another user whose manifest names a program of that user."""
         self.assertEqual(self.run_program(EXAMPLE, state).returncode, 0)
