@@ -1,5 +1,6 @@
 #include "docker/docker_source.h"
 
+#include "async/cleanup.h"
 #include "async/within.h"
 #include "backend/await_ready.h"
 #include "backend/layout.h"
@@ -120,13 +121,7 @@ Task<std::unique_ptr<backend::Sandbox>> DockerSource::spawn() {
   const auto container = std::make_shared<Container>(executor_, engine_->unique_name());
   living_.insert(container);
   try {
-    bool is_made = false;
-    const ScopeExit removed_on_failure([&] {
-      if (!is_made) remove_in_background(container);
-    });
-    std::unique_ptr<backend::Sandbox> sandbox = co_await make(container);
-    is_made = true;
-    co_return sandbox;
+    co_return co_await or_clean_up(make(container), remove_and_await_end(container));
   } catch (const EngineError& error) {
     throw backend::SpawnError(error.what());
   } catch (const EngineUnreachable& error) {
@@ -234,6 +229,13 @@ void DockerSource::remove_in_background(const std::shared_ptr<Container>& contai
   if (is_closed_ || std::exchange(container->is_being_removed, true)) return;
   background_.start("remove a container", remove(container));
   if (!container->id.empty()) background_.start("end a container", insist(container));
+}
+
+// One that was created may run. A failed spawn is told only after its end: the caller's place in a
+// pool is free then.
+Task<> DockerSource::remove_and_await_end(std::shared_ptr<Container> container) {
+  remove_in_background(container);
+  if (!container->id.empty()) co_await Container::ended(container);
 }
 
 // The engine signals only the container's init and waits for its exit. Init needs CPU time to exit,

@@ -46,6 +46,7 @@ class DockerSource : public backend::SandboxSource {
   Task<> watch(std::shared_ptr<Container> container, std::unique_ptr<HttpConnection> waiting);
   Task<> learn_fate(Container& container);
   Task<> remove(std::shared_ptr<Container> container);
+  Task<> remove_and_await_end(std::shared_ptr<Container> container);
   static Task<> insist(std::shared_ptr<Container> container);
   Task<bool> try_to_remove(const Container& container);
 

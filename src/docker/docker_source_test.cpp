@@ -90,4 +90,17 @@ TEST_CASE("a new container whose id is none is removed by its name, and no proce
   }
 }
 
+TEST_CASE("a spawn that fails is told only after its container has ended") {
+  Fixture f;
+  f.engine.will_say(answer("200 OK", "[]"));
+  f.engine.will_say(answer("201 Created", R"({"Id":")" + std::string(64, 'a') + R"("})"));
+  f.engine.will_say(answer("500 Internal Server Error", R"({"message":"no attaching"})"));
+  f.engine.will_say(answer("409 Conflict", R"({"message":"removal is in progress"})"));
+  f.engine.will_say(answer("204 No Content", ""));
+  CHECK(contains(f.spawn_failure(), "no attaching"));
+  REQUIRE(f.engine.requests.size() == 5);
+  CHECK(contains(f.engine.requests[3], "DELETE "));
+  CHECK(contains(f.engine.requests[4], "DELETE "));
+}
+
 }  // namespace hearth::docker

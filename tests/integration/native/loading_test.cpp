@@ -75,30 +75,6 @@ for family, kind, protocol in ((17, 3, 0), (16, 3, 12), (38, 5, 0), (40, 1, 0), 
 }
 #endif
 
-TEST_CASE("a plotting library can be preloaded, and a tool may import it at its top") {
-  const WithTool with(R"py(
-import matplotlib.pyplot as plt
-
-def chart(values):
-    figure, axes = plt.subplots()
-    axes.plot(values)
-)py");
-  native::ZygoteContent environment = with.environment;
-  environment.python = "/usr/bin/python3";  // which has Debian's matplotlib
-  SUBCASE("both") { environment.preload = {"matplotlib.pyplot"}; }
-  SUBCASE("the tool alone") {}
-  blueprint::SandboxConfig config;
-  config.resource_limits.max_output_bytes = 8 << 20;
-  NativeSandboxes sandboxes(config, environment);
-  const auto result =
-      sandboxes.run("chart([1, 4, 9])\nimport sys\nprint('matplotlib' in sys.modules)", 60);
-  INFO("why: ", result.error ? result.error->traceback : result.detail);
-  CHECK(result.verdict == execution::Verdict::ok);
-  CHECK(result.stderr_text.empty());
-  REQUIRE(result.displays.size() == 1);
-  CHECK(result.displays[0].data.text.find(R"("image/png":"iVBOR)") != std::string::npos);
-}
-
 TEST_CASE("what is written while loading is bounded, and no sandbox sees it") {
   const WithTool bounded(R"py(
 import errno, os
@@ -147,12 +123,12 @@ for _ in range(600):
 TEST_CASE("a tool that does not come to an end while it loads is given up, by name") {
   const WithTool with("import time\nwhile True:\n    time.sleep(60)\n");
   native::NativeMachineOptions options;
-  options.load_limit = std::chrono::milliseconds(1500);
+  options.load_limit = std::chrono::seconds(8);  // a busy machine starts Python in less
   asio::io_context loop(1);
   native::NativeSource source(loop.get_executor(), native::open_native_machine(options), {},
                               with.environment);
   CHECK_THROWS_WITH_AS(run_task(loop, source.spawn()),
-                       "tool tool.py: the environment was not loaded within 1.5 s",
+                       "tool tool.py: the environment was not loaded within 8 s",
                        backend::ReadyTimeout);
   run_task(loop, source.close());
 }

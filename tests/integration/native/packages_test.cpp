@@ -1,5 +1,6 @@
 // What honest scripts use must work: a sandbox that is too tight is no use either.
 #include "tests/support/in_sandbox.h"
+#include "tests/support/with_tool.h"
 
 #include <memory>
 #include <set>
@@ -70,6 +71,30 @@ print(open('/workspace/drawn.svg').read(5))
   CHECK(execution::name_of(result.verdict) == "ok");
   CHECK(result.stdout_text == "<?xml\n");
   CHECK(result.displays.size() == 1);
+}
+
+TEST_CASE("a plotting library can be preloaded, and a tool may import it at its top") {
+  const WithTool with(R"py(
+import matplotlib.pyplot as plt
+
+def chart(values):
+    figure, axes = plt.subplots()
+    axes.plot(values)
+)py");
+  native::ZygoteContent environment = with.environment;
+  environment.python = "/usr/bin/python3";  // which has Debian's matplotlib
+  SUBCASE("both") { environment.preload = {"matplotlib.pyplot"}; }
+  SUBCASE("the tool alone") {}
+  blueprint::SandboxConfig config;
+  config.resource_limits.max_output_bytes = 8 << 20;
+  NativeSandboxes sandboxes(config, environment);
+  const auto result =
+      sandboxes.run("chart([1, 4, 9])\nimport sys\nprint('matplotlib' in sys.modules)", 60);
+  INFO("why: ", result.error ? result.error->traceback : result.detail);
+  CHECK(result.verdict == execution::Verdict::ok);
+  CHECK(result.stderr_text.empty());
+  REQUIRE(result.displays.size() == 1);
+  CHECK(result.displays[0].data.text.find(R"("image/png":"iVBOR)") != std::string::npos);
 }
 
 TEST_CASE("sqlite3 works, in memory and in a file with a journal") {
