@@ -10,11 +10,12 @@ import types
 from .async_tools import wrap_async_tools
 from .emit import HELPERS
 from .payload import clip
-from .script_errors import format_traceback
+from .script_errors import format_traceback, guarded_note_for
 from .shared_memory import shared_memory
 
 TOOLS_MODULE = "hearth_tools"
 MAX_PACKET_CHARS = 8 << 10  # of each of two texts in a packet to init; JSON may take six times that
+MAX_NOTE_CHARS = 1 << 10
 
 
 class LoadFailed(Exception):
@@ -23,7 +24,9 @@ class LoadFailed(Exception):
     def __init__(self, what, error):
         last_line = "".join(traceback.format_exception_only(type(error), error)[-1:]).strip()
         super().__init__("%s: %s" % (what, clip(last_line, MAX_PACKET_CHARS)))
-        self.traceback = clip(format_traceback(error), MAX_PACKET_CHARS)
+        note = guarded_note_for(error)
+        ending = "" if note is None else "note: %s\n" % clip(note, MAX_NOTE_CHARS)
+        self.traceback = clip(format_traceback(error), MAX_PACKET_CHARS) + ending
 
 
 class Base:

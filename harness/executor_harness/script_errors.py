@@ -12,13 +12,13 @@ from .script_exit import STRICT_NOTE, message_of
 
 def describe(error):
     name, message = type(error).__name__, _message_of(error)
-    note = STRICT_NOTE if isinstance(error, SystemExit) else _note_for(error)
+    note = STRICT_NOTE if isinstance(error, SystemExit) else guarded_note_for(error)
     ending = "" if note is None else "\nnote: " + note
     text = clip(format_traceback(error)) + ending[1:] + ending[:1]
     return {"type": "error", "name": name, "message": clip(message) + ending, "traceback": text}
 
 
-def _note_for(error):
+def guarded_note_for(error):
     try:
         return note_for(error)
     except Exception as failure:  # an attribute of the script's own exception

@@ -222,6 +222,9 @@ class BrokenTools(unittest.TestCase):
     def test_H6_a_missing_preload_is_named(self):
         failed = self.failure_of(arguments=["--preload", "no_such_module"])
         self.assertIn("preload no_such_module: ModuleNotFoundError", failed["message"])
+        self.assertRegex(
+            failed["traceback"], r'\nnote: this is Python 3\..*\["no_such_module"\].*\n$'
+        )
 
     def test_a_tool_that_leaves_shared_memory_is_named(self):
         failed = self.failure_of(

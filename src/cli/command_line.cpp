@@ -113,6 +113,11 @@ std::string unexpected_argument(const CLI::App& app, const Arguments& arguments)
   return text + " (`" + words + " --help` lists what there is)";
 }
 
+std::string bad_usage(const CLI::App& app, const std::string& what) {
+  const std::string words = words_of(innermost(app));
+  return words + ": " + what + " (`" + words + " --help` explains it)";
+}
+
 void require_command(CLI::App& command, int& result) {
   command.callback([&command, &result] {
     if (!command.get_subcommands().empty()) return;

@@ -24,6 +24,9 @@ std::string file_taken_for_option(const Arguments& arguments);
 // be, like `no command "rn"; did you mean "run"?`.
 std::string unexpected_argument(const CLI::App& app, const Arguments& arguments);
 
+// What is wrong with the arguments of a command, which is named.
+std::string bad_usage(const CLI::App& app, const std::string& what);
+
 // For a command that is followed by another one: alone it prints its help and is bad usage. Not
 // CLI11's require_subcommand(): that hides what a mistyped command was.
 void require_command(CLI::App& command, int& result);

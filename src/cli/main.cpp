@@ -56,7 +56,9 @@ int run_command_line(hearth::cli::Arguments arguments) {
     return exit_code::invalid_input;
   } catch (const CLI::ParseError& error) {
     // CLI11 prints help and versions through errors, too; those are no failures.
-    return app.exit(error) == 0 ? exit_code::ok : exit_code::invalid_input;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fprintf(stderr, "%s\n", hearth::cli::bad_usage(app, error.what()).c_str());
+    return exit_code::invalid_input;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "hearth: %s\n", error.what());
     return exit_code::failure;

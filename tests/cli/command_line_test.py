@@ -69,6 +69,20 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(done.stdout, "")
                 self.assertEqual(done.stderr.count("\n"), 1)
 
+    def test_what_is_wrong_with_an_option_is_one_line_that_names_the_command(self):
+        for arguments, said in (
+            (["run", "-m", "much", "x.py"], "hearth run: --memory: expects megabytes or a size"),
+            (["run", "--backend", "podman", "x.py"], "hearth run: --backend: podman not in {"),
+            (["run", "--timeout"], "hearth run: --timeout: 1 required "),
+            (["session", "run"], "hearth session run: "),
+        ):
+            with self.subTest(arguments):
+                done = self.hearth(*arguments)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertTrue(done.stderr.startswith(said), done.stderr)
+                self.assertTrue(done.stderr.endswith("--help` explains it)\n"), done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+
     def test_help_explains_a_command(self):
         for arguments, usage in [
             (["help"], "Usage: hearth [OPTIONS]"),
