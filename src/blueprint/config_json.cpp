@@ -18,7 +18,7 @@ SandboxConfig sandbox_config_from_json(std::string_view text) {
   if (!decoder.problems().empty()) {
     // A value that could not be read keeps its default, so these say nothing wrong.
     append_under(decoder.problems(), "", problems_of(config));
-    throw ConfigError("sandbox " + in_quotes(config.name), std::move(decoder.problems()));
+    throw ConfigError("blueprint " + in_quotes(config.name), std::move(decoder.problems()));
   }
   return validated(std::move(config));
 }

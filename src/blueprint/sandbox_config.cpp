@@ -103,7 +103,7 @@ Problems problems_of(const SandboxConfig& config) {
 
 SandboxConfig validated(SandboxConfig config) {
   if (Problems problems = problems_of(config); !problems.empty())
-    throw ConfigError("sandbox " + in_quotes(config.name), std::move(problems));
+    throw ConfigError("blueprint " + in_quotes(config.name), std::move(problems));
   for (FileResource& resource : config.resources) resource = validated(std::move(resource));
   config.network_policy = validated(config.network_policy);
   return config;

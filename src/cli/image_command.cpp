@@ -144,8 +144,13 @@ Task<int> build(runtime::Runtime& runtime, const ImageOptions& options) {
 }
 
 Task<int> prune(backend::Backend& backend, const ImageOptions& options) {
-  for (const std::string& name : co_await backend.prune(options.prune))
+  const std::vector<std::string> removed = co_await backend.prune(options.prune);
+  for (const std::string& name : removed)
     std::cout << (options.prune.is_dry_run ? "would remove " : "removed ") << name << '\n';
+  if (removed.empty())
+    std::cerr << "hearth: nothing to remove"
+              << (options.prune.all ? "" : "; --all removes also what other configurations used")
+              << '\n';
   co_return exit_code::ok;
 }
 

@@ -49,7 +49,7 @@ std::string choose_blueprint(const settings::Settings& settings, const std::stri
   if (wanted.empty() && names.size() > 1) {
     std::string list;
     for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
-    throw Error("name one of the configuration's sandboxes with --blueprint: " + list);
+    throw Error("name one of the configuration's blueprints with --blueprint: " + list);
   }
   throw registry::UnknownBlueprint(name, names);
 }

@@ -4,6 +4,7 @@
 #include "api/problem.h"
 #include "base/log.h"
 #include "base/printable.h"
+#include "cli/command_line.h"
 #include "cli/complaint.h"
 #include "cli/destination.h"
 #include "cli/exit_code.h"
@@ -547,7 +548,7 @@ void add_session_command(CLI::App& app, int& result) {
   CLI::App* command =
       app.add_subcommand("session", "Run scripts one after the other that share their files");
   command->footer(session_details);
-  command->require_subcommand(1);
+  require_command(*command, result);
   Commands commands(*command, result);
   add_commands_that_create(commands);
   add_run(commands);

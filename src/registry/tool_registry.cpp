@@ -19,9 +19,9 @@ using blueprint::in_quotes;
 constexpr std::size_t most_names_in_message = 20;
 
 std::string known_blueprints(const std::vector<std::string>& known) {
-  if (known.empty()) return "no blueprint is registered";
+  if (known.empty()) return "there is none";
   const std::span shown(known.data(), std::min(known.size(), most_names_in_message));
-  std::string text = "registered are " + joined(shown, ", ");
+  std::string text = (known.size() == 1 ? "there is " : "there are ") + joined(shown, ", ");
   if (known.size() > most_names_in_message)
     text += " and " + std::to_string(known.size() - most_names_in_message) + " more";
   return text;
@@ -46,7 +46,7 @@ UnknownBlueprint::UnknownBlueprint(std::string_view wanted, std::vector<std::str
 void ToolRegistry::register_blueprint(blueprint::SandboxConfig config) {
   blueprint::SandboxConfig valid = blueprint::validated(std::move(config));
   if (blueprints_.contains(valid.name)) {
-    throw blueprint::ConfigError("sandbox " + in_quotes(valid.name),
+    throw blueprint::ConfigError("blueprint " + in_quotes(valid.name),
                                  {{"name", "is registered already: " + in_quotes(valid.name)}});
   }
   const std::string name = valid.name;

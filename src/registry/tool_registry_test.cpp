@@ -53,11 +53,11 @@ TEST_CASE("C21: a sandbox that is not registered is an error that names what exi
     CHECK(error.name == "analytic");
     CHECK(error.known == std::vector<std::string>{"analytics", "default"});
     CHECK(std::string(error.what()) ==
-          "there is no blueprint \"analytic\"; registered are analytics, default; did you mean "
+          "there is no blueprint \"analytic\"; there are analytics, default; did you mean "
           "\"analytics\"?");
   }
-  CHECK_THROWS_WITH_AS(ToolRegistry().blueprint("x"),
-                       "there is no blueprint \"x\"; no blueprint is registered", UnknownBlueprint);
+  CHECK_THROWS_WITH_AS(ToolRegistry().blueprint("x"), "there is no blueprint \"x\"; there is none",
+                       UnknownBlueprint);
 }
 
 TEST_CASE("a sandbox is registered once, and only when it is valid") {
@@ -159,7 +159,7 @@ TEST_CASE("tools with taken names, unknown blueprints or bad metadata are refuse
   }
   CHECK(texts ==
         "tool \"taken\": name is registered already: \"taken\"\n"
-        "tool \"fresh\": blueprints[1] names the unknown blueprint \"defualt\"; registered are "
+        "tool \"fresh\": blueprints[1] names the unknown blueprint \"defualt\"; there are "
         "analytics, default; did you mean \"default\"?\n"
         "tool \"fresh\": name is registered already: \"fresh\"\n"
         "tool \"not-a-name\": name must be a Python identifier of at most 63 ASCII letters, is "

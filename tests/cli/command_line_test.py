@@ -40,6 +40,7 @@ class CommandLine(unittest.TestCase):
             (["rn", "x"], 'hearth: no command "rn"; did you mean run?'),
             (["confg", "check"], 'hearth: no command "confg"; did you mean config?'),
             (["config", "chekc"], 'hearth config: no command "chekc"; did you mean check?'),
+            (["session", "shw"], 'hearth session: no command "shw"; did you mean show?'),
             (["image", "lst"], 'hearth image: no command "lst"; did you mean list?'),
             (
                 ["image", "list", "--jsn"],
@@ -95,7 +96,7 @@ class CommandLine(unittest.TestCase):
                 self.assertIn(usage, done.stdout)
 
     def test_a_command_of_commands_alone_prints_its_usage(self):
-        for command in ("config", "image"):
+        for command in ("config", "image", "session"):
             with self.subTest(command):
                 done = self.hearth(command)
                 self.assertEqual(done.returncode, 2)

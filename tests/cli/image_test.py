@@ -125,7 +125,11 @@ class Image(unittest.TestCase):
         for path in (first, second):
             self.assertEqual(self.hearth("image", "build", "-c", path).returncode, 0)
         both = self.environments()
-        self.assertEqual(self.hearth("image", "prune", "-c", first).stdout, "")
+        done = self.hearth("image", "prune", "-c", first)
+        self.assertEqual(
+            (done.stdout, done.stderr),
+            ("", "hearth: nothing to remove; --all removes also what other configurations used\n"),
+        )
         self.assertEqual(self.environments(), both)
 
         # The first no longer wants its own.
