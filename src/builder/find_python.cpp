@@ -238,6 +238,7 @@ UsualPython find_usual_python() {
   for (const fs::path& directory : directories) try {
       const fs::path program = directory / "python3";
       if (::access(program.c_str(), X_OK) != 0) continue;
+      if (auto reason = os::distrust_of_found_program(program)) throw os::UntrustedPath(*reason);
       usual.python = ask_meant_python(program);
       if (usual.python && is_visible(usual.python->executable)) break;
       if (usual.python) usual.passed_over.push_back(program.string() + ' ' + invisible_words);

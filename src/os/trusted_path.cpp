@@ -400,13 +400,13 @@ std::optional<UntrustedPath> distrust_of_python(const fs::path& program) {
   return std::nullopt;
 }
 
-std::optional<fs::path> find_python_program(const std::string& name) {
+std::optional<fs::path> find_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream entries(path == nullptr ? "/usr/bin:/bin" : path);
   for (std::string entry; std::getline(entries, entry, ':');) {
     fs::path program = fs::path(entry) / name;
     if (program.is_absolute() && ::access(program.c_str(), X_OK) == 0 &&
-        !distrust_of_python(program))
+        !distrust_of_found_program(program) && !distrust_of_python(program))
       return program;
   }
   return std::nullopt;

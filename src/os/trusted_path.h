@@ -80,8 +80,9 @@ std::optional<UntrustedPath> distrust_of_found_program(const std::filesystem::pa
 // file names. An ordinary user's shell runs any, so such a user need not mistrust it.
 std::optional<UntrustedPath> distrust_of_python(const std::filesystem::path& program);
 
-// The first Python of that name in an absolute directory of $PATH. Root passes over those that it
-// must mistrust.
-std::optional<std::filesystem::path> find_python_program(const std::string& name);
+// The first program of that name in an absolute directory of $PATH, so never in the directory that
+// the caller happens to be in. What any user can write is passed over, and so is, as root, what
+// root must mistrust as it does a Python.
+std::optional<std::filesystem::path> find_program(const std::string& name);
 
 }  // namespace hearth::os

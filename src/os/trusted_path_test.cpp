@@ -71,6 +71,30 @@ TEST_CASE("a program that was searched is not run where every user can write") {
   CHECK_FALSE(refused(program.parent_path(), 0775, 0755));
 }
 
+TEST_CASE("a program is searched in absolute directories that not every user can write") {
+  const test::TemporaryDirectory folder;
+  const fs::path bin = folder.path() / "bin";
+  fs::create_directories(bin);
+  folder.write("bin/odd-program", "#!/bin/sh\n");
+  fs::permissions(bin / "odd-program", fs::perms(0755));
+  const std::string usual = std::getenv("PATH");
+  const fs::path here = fs::current_path();
+  fs::current_path(bin);  // a repository, say
+  const auto found_in = [](const std::string& path) {
+    ::setenv("PATH", path.c_str(), 1);
+    return os::find_program("odd-program");
+  };
+  CHECK(found_in("/usr/bin:" + bin.string()) == bin / "odd-program");
+  for (const char* relative : {".", "", ":/usr/bin", "/usr/bin:", "../bin", "./:/bin"}) {
+    CAPTURE(relative);
+    CHECK_FALSE(found_in(relative));
+  }
+  fs::permissions(bin, fs::perms(0777));
+  CHECK_FALSE(found_in(bin));
+  ::setenv("PATH", usual.c_str(), 1);
+  fs::current_path(here);
+}
+
 TEST_CASE("what belongs to another user is refused with the owner and the command") {
   CHECK(reason(root, file | 0600, 1001, 0) ==
         "trust /x: it belongs to user 1001, not to root. If what is there is good: chown root /x");

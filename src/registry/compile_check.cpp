@@ -191,7 +191,7 @@ std::vector<ToolProblem> compile_problems(std::span<const CompileJob> jobs,
                                           const std::string& python) {
   if (jobs.empty()) return {};
   const bool is_name = python.find('/') == std::string::npos;
-  const auto program = is_name ? os::find_python_program(python) : std::filesystem::path(python);
+  const auto program = is_name ? os::find_program(python) : std::filesystem::path(python);
   if (!program) {
     warn_unchecked(jobs.size(), python);
     return {};

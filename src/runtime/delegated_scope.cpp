@@ -5,6 +5,7 @@
 #include "native/cgroup_tree.h"
 #include "os/read_file.h"
 #include "os/run_program.h"
+#include "os/trusted_path.h"
 
 #include <unistd.h>
 
@@ -23,7 +24,6 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr const char* variable = "HEARTH_SCOPE";
-constexpr const char* program = "systemd-run";
 
 bool is_off(const settings::Env& env) {
   const auto found = env.find(variable);
@@ -54,7 +54,7 @@ Words own_arguments() {
 // The options that this version of systemd-run takes, found out by a scope that is over at once. A
 // failure after exec could not be undone. Future versions may expand variables in the command, and
 // older ones do not know the option against that.
-std::optional<Words> working_options(const Words& command) {
+std::optional<Words> working_options(const std::string& program, const Words& command) {
   // Without a description it is the command line, which systemd writes to the journal.
   const Words usual = {"--user",    "--scope",
                        "--quiet",   "--description=hearth",
@@ -79,7 +79,7 @@ void execute(Words words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  ::execvp(arguments.front(), arguments.data());
+  ::execv(arguments.front(), arguments.data());
   throw OsError("execute " + words.front());
 }
 
@@ -87,12 +87,14 @@ void execute(Words words) {
 
 void enter_delegated_scope(const settings::Env& env) try {
   if (::geteuid() == 0 || is_off(env) || has_cgroups()) return;
+  const std::optional<std::filesystem::path> program = os::find_program("systemd-run");
+  if (!program) return;
   Words command = own_arguments();
   command.front() = std::filesystem::read_symlink("/proc/self/exe");
-  const std::optional<Words> options = working_options(command);
+  const std::optional<Words> options = working_options(*program, command);
   if (!options) return;
   if (::setenv(variable, "off", 1) != 0) throw OsError("set a variable");
-  Words words = {program};
+  Words words = {*program};
   words.insert(words.end(), options->begin(), options->end());
   words.emplace_back("--");
   words.insert(words.end(), command.begin(), command.end());

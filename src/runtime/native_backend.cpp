@@ -9,6 +9,7 @@
 #include "native/cgroup_mounts.h"
 #include "native/group_access.h"
 #include "native/machine_facts.h"
+#include "os/trusted_path.h"
 #include "runtime/build_options.h"
 
 #include <unistd.h>
@@ -42,7 +43,7 @@ backend::Finding pythons_finding() {
   for (const std::filesystem::path& directory : builder::usual_python_directories())
     for (int minor = 8; minor < 20; ++minor) {
       const std::filesystem::path program = directory / ("python3." + std::to_string(minor));
-      if (::access(program.c_str(), X_OK) != 0) continue;
+      if (::access(program.c_str(), X_OK) != 0 || os::distrust_of_found_program(program)) continue;
       const auto python = builder::ask_python(program);
       if (python && (!usual.python || python->executable != usual.python->executable))
         others.insert(python->version + " (" + python->executable.string() + ")");

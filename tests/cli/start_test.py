@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -296,6 +297,20 @@ def exec(words):
         self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
         self.assertIn("(degraded: memory, pids, cpu)", done.stderr)
         self.assertEqual(len(self.called()), 2)  # a trial, and the start
+
+    def test_no_program_of_a_repository_or_that_every_user_can_write_is_started(self):
+        self.stand_in([])
+        note = f"#!/bin/sh\necho '[]' >>{self.calls}\nexec /usr/bin/python3 \"$@\"\n"
+        self.file("bin/python3", note, 0o755)
+        for name in "systemd-run", "python3":
+            shutil.copy(f"{self.bin}/{name}", self.home)
+        os.chmod(self.bin, 0o777)
+        for first in ".:", ":", "../bin:", self.bin + ":":
+            done = OrdinaryUser.run_hearth(
+                self, "run", script="print(1)", PATH=first + "/usr/bin:/bin"
+            )
+            self.assertEqual((done.returncode, done.stdout), (0, "1\n"), done.stderr)
+            self.assertEqual(self.called(), [], first)
 
     def test_it_can_be_turned_off(self):
         self.stand_in([])
