@@ -2,7 +2,10 @@
 
 #include "settings/settings_fields.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -28,6 +31,14 @@ bool is_real(const fs::path& path) {
   std::error_code failed;
   const fs::path real = fs::weakly_canonical(path, failed);
   return !failed && real == path;
+}
+
+constexpr std::int64_t most_found_pids = 4096;
+constexpr std::int64_t most_found_output_bytes = std::int64_t{256} << 20;
+
+std::int64_t half_of_memory_mb() {
+  constexpr std::int64_t half_mb = std::int64_t{2} << 20;
+  return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE) / half_mb;
 }
 
 class Review {
@@ -88,6 +99,36 @@ class Review {
     for (std::size_t index = 0; index < settings.tools.size(); ++index)
       look_at_names(element_of("tool", index) + ".secrets", settings.tools[index].config.secrets,
                     settings);
+  }
+
+  // One of a repository may not take the machine from its user.
+  void look_at_limits(const Settings& settings) {
+    const std::int64_t half_mb = half_of_memory_mb();
+    const auto look = [&](std::string field, std::int64_t given, std::int64_t usual,
+                          std::int64_t most, const std::string& what) {
+      if (given > most && given > usual) refuse(std::move(field), what);
+    };
+    const std::string too_much = "takes more than half of this machine's memory";
+    look("pool.memory_budget_mb", settings.pool.memory_budget_mb, 0, half_mb, too_much);
+    look("builder.build_memory_mb", settings.builder.build_memory_mb,
+         BuilderSettings{}.build_memory_mb, half_mb, too_much);
+    const blueprint::SandboxConfig usual;
+    const blueprint::ResourceLimits& least = usual.resource_limits;
+    for (std::size_t index = 0; index < settings.blueprints.size(); ++index) {
+      const blueprint::SandboxConfig& config = settings.blueprints[index];
+      const std::string field = element_of("blueprint", index) + '.';
+      const std::string limits = field + "resource_limits.";
+      const blueprint::ResourceLimits& given = config.resource_limits;
+      look(limits + "memory_mb", given.memory_mb, least.memory_mb, half_mb, too_much);
+      look(limits + "memory_swap_mb", given.memory_swap_mb, given.memory_mb, half_mb, too_much);
+      look(field + "scratch_size_mb", config.scratch_size_mb, usual.scratch_size_mb, half_mb,
+           too_much);
+      look(limits + "pids_limit", given.pids_limit, least.pids_limit, most_found_pids,
+           "lets a script start more than " + std::to_string(most_found_pids) + " processes");
+      // Hearth keeps it, in memory that counts for no sandbox.
+      look(limits + "max_output_bytes", given.max_output_bytes, least.max_output_bytes,
+           most_found_output_bytes, "lets Hearth keep more than 256 MiB of output");
+    }
   }
 
   void look_at_files(const Settings& settings) {
@@ -156,6 +197,7 @@ Problems problems_of_found_configuration(const Settings& settings, const fs::pat
   review.look_at_sections(settings);
   review.look_at_secrets(settings);
   review.look_at_files(settings);
+  review.look_at_limits(settings);
   return review.take();
 }
 

@@ -168,6 +168,42 @@ TEST_CASE(
   CHECK(refused(here, "[pool]\nbackend = \"docker\"\n") == "pool.backend 2:11\n");
 }
 
+TEST_CASE("a configuration that was only found does not take the machine from its user") {
+  const test::TemporaryDirectory folder;
+  const std::string greedy = R"([pool]
+memory_budget_mb = 900000000
+[builder]
+build_memory_mb = 1048576
+[[blueprint]]
+name = "default"
+scratch_size_mb = 900000
+[blueprint.resource_limits]
+memory_mb = 1000000
+memory_swap_mb = 1000001
+pids_limit = 4097
+max_output_bytes = 268435457
+)";
+  CHECK(refused(folder.path(), greedy) ==
+        "pool.memory_budget_mb 2:20\n"
+        "builder.build_memory_mb 4:19\n"
+        "blueprint[0].scratch_size_mb 7:19\n"
+        "blueprint[0].resource_limits.memory_mb 9:13\n"
+        "blueprint[0].resource_limits.memory_swap_mb 10:18\n"
+        "blueprint[0].resource_limits.pids_limit 11:14\n"
+        "blueprint[0].resource_limits.max_output_bytes 12:20\n");
+  CHECK(refused(folder.path(), greedy, {}, true).empty());
+  CHECK(refused(folder.path(), R"([builder]
+build_memory_mb = 4096
+[[blueprint]]
+name = "default"
+[blueprint.resource_limits]
+memory_mb = 256
+pids_limit = 4096
+max_output_bytes = 268435456
+)")
+            .empty());
+}
+
 TEST_CASE("what the environment says beside a found configuration is its user's own word") {
   const test::TemporaryDirectory folder;
   CHECK(refused(folder.path(), "",

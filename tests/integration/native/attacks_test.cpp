@@ -203,7 +203,8 @@ while True:
 
 TEST_CASE("what sockets hold unread stays below the memory limit") {
   Attack attack(with_memory(48));
-  const auto result = attack.run("most = 48 << 20\n" + fill_sockets);
+  const auto result = attack.run("most = 48 << 20\n" + fill_sockets, 600);
+  INFO(execution::name_of(result.verdict), ": ", result.stdout_text, result.detail);
   // Cgroups of version 2 count it as memory.
   CHECK((result.verdict == Verdict::memory_limit || result.stdout_text == "True True\n"));
 }
