@@ -5,46 +5,20 @@
 #include "base/id.h"
 #include "store/postgres_database.h"
 #include "store/session_store.h"
+#include "tests/support/postgres_server.h"
 #include "tests/support/run_task.h"
-#include "tests/support/source_directory.h"
-#include "tests/support/temporary_directory.h"
 
 #include <doctest/doctest.h>
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include <array>
-#include <cstdio>
 #include <set>
 
 using namespace hearth;
 using namespace std::chrono_literals;
 
 namespace {
-
-class Server {
- public:
-  Server() { run("start"); }
-  ~Server() { run("kill"); }
-
-  // Returns what it printed.
-  std::string run(const std::string& word) const {
-    const std::string command = "HEARTH_POSTGRES_DIR=" + directory_.path().string() + " " +
-                                test::source_directory() + "/scripts/postgres " + word;
-    std::FILE* pipe = ::popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    std::string output;
-    std::array<char, 256> buffer{};
-    while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) output += buffer.data();
-    REQUIRE_MESSAGE(::pclose(pipe) == 0, command);
-    while (output.ends_with('\n')) output.pop_back();
-    return output;
-  }
-
- private:
-  test::TemporaryDirectory directory_;
-};
 
 struct Load {
   store::SessionStore& store;
@@ -83,7 +57,7 @@ struct Load {
   }
 };
 
-Task<> disturb(const Server& server, Load& load, asio::thread_pool& thread) {
+Task<> disturb(const test::PostgresServer& server, Load& load, asio::thread_pool& thread) {
   const auto tell = [&](std::string word) {
     return on_thread(thread, [&server, word](const std::stop_token&) { server.run(word); });
   };
@@ -114,7 +88,7 @@ Task<std::set<std::string>> all_ids(store::SessionStore& store) {
 TEST_CASE(
     "a Postgres that is killed, stopped or frozen under load costs errors but nothing that "
     "was acknowledged, and the store recovers by itself") {
-  const Server server;
+  const test::PostgresServer server;
   asio::io_context loop(1);
   asio::thread_pool thread(1);
   store::SessionStore store(
