@@ -25,7 +25,8 @@ struct SessionGone : Error {
 
 // Another call uses it, and this one did not want to wait.
 struct SessionBusy : Error {
-  explicit SessionBusy(const std::string& id) : Error("the session " + id + " is busy") {}
+  explicit SessionBusy(const std::string& id, const std::string& why = "")
+      : Error("the session " + id + " is busy" + (why.empty() ? "" : ": " + why)) {}
 };
 
 }  // namespace hearth::session

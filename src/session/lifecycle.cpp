@@ -26,6 +26,12 @@ Task<std::exception_ptr> failure_of(Work work) {
   co_return failure;
 }
 
+void log_ended_commands(const Session& session, const PauseAnswer& answer) {
+  if (answer.ended_executions.empty()) return;
+  log::warning("background commands of an evicted session were ended",
+               {{"session", session.record.id}, {"count", answer.ended_executions.size()}});
+}
+
 }  // namespace
 
 Lifecycle::Lifecycle(const SessionOptions& options, SessionTable& table, store::SessionStore& store,
@@ -96,12 +102,8 @@ Task<> Lifecycle::store_record(Session& session) {
   std::rethrow_exception(failure);
 }
 
-Task<> Lifecycle::insert(Session& session, TreeReader* tree) {
+Task<> Lifecycle::insert(Session& session) {
   session.record.details = to_json(session.details);
-  if (tree != nullptr) {
-    co_await snapshots_.write(session.record.id, 1, *tree);
-    session.record.generation = session.last_tried = 1;
-  }
   store::SessionRecord live = session.record;  // it will be, and is not recorded once more
   live.state = SessionState::warm;
   ++changes_;
@@ -114,6 +116,17 @@ Task<> Lifecycle::insert(Session& session, TreeReader* tree) {
   ++recorded_;
   session.is_loaded = true;
   session.is_recorded_live = true;
+}
+
+// After the record, so that no crash leaves a snapshot that no record knows.
+Task<> Lifecycle::adopt(Session& session, TreeReader& tree) {
+  session.last_tried = 1;
+  co_await snapshots_.write(session.record.id, session.last_tried, tree);
+  store::SessionRecord adopted = session.record;
+  adopted.state = SessionState::warm;
+  adopted.generation = session.last_tried;
+  co_await store_.update(adopted);
+  session.record.generation = adopted.generation;
 }
 
 // ---- writes that failed, and may have happened
@@ -161,6 +174,7 @@ Task<> Lifecycle::settle(Session& session) {
 
 Task<> Lifecycle::give_up(Session& session) {
   --reserved_;
+  ++given_up_;  // it keeps its place until the store has answered
   is_count_certain_ = false;
   unsettled_[session.record.id] = true;
   session.is_loaded = false;
@@ -173,7 +187,6 @@ Task<> Lifecycle::settle_all() {
     const SessionTable::Visit visit = co_await table_.try_enter(id);
     if (!visit) continue;
     try {
-      if (is_given_up) is_count_certain_ = false;  // it may have been counted meanwhile
       if (is_given_up)
         co_await store_.remove({.id = id, .removed_at = now(), .reason = "was never started"}, 1);
       co_await load(*visit, {});
@@ -183,13 +196,13 @@ Task<> Lifecycle::settle_all() {
       visit->is_loaded = false;
     }
     if (!visit->is_loaded) co_await snapshots_.remove(id);
-    unsettled_.erase(id);
+    if (unsettled_.erase(id) > 0 && is_given_up) --given_up_;
   }
   co_await recount();
 }
 
 Task<> Lifecycle::recount() {
-  if (is_count_certain_ || changing_ > 0) co_return;
+  if (is_count_certain_ || changing_ > 0 || given_up_ > 0) co_return;
   const std::uint64_t before = changes_;
   std::size_t count = 0;
   for (const auto& [state, records] : co_await store_.counts())
@@ -201,24 +214,41 @@ Task<> Lifecycle::recount() {
 
 // ---- room
 
+// Goes through the sessions that could give way, in the order of eviction. Those that run
+// background commands, which count as use, come last.
+struct Lifecycle::Search {
+  std::optional<store::SessionRecord> begin{};  // behind this one
+  std::optional<store::SessionRecord> candidate = begin;
+  bool ends_commands = false;
+};
+
+Task<bool> Lifecycle::find_next(Search& search) {
+  co_await store_.marked();
+  search.candidate = co_await store_.eviction_candidate(std::move(search.candidate));
+  if (!search.candidate && !search.ends_commands && table_.any_commands()) {
+    search.ends_commands = true;
+    search.candidate = co_await store_.eviction_candidate(search.begin);
+  }
+  co_return search.candidate.has_value();
+}
+
 Task<> Lifecycle::reserve_entry() {
   const Mutex::Lock lock = co_await admission_.lock();
-  std::optional<store::SessionRecord> candidate;
   if (!is_count_certain_) co_await settle_all();
+  Search search;
   while (entries() >= options_.max_sandboxes) {
-    co_await store_.marked();
-    candidate = co_await store_.eviction_candidate(std::move(candidate));
-    const bool was_cold = candidate && candidate->state == SessionState::cold;
+    const bool is_found = co_await find_next(search);
+    const bool was_cold = is_found && search.candidate->state == SessionState::cold;
     // Where some have no sandbox, one that is in use now will be free to go.
-    const bool may_go = candidate && (was_cold || options_.max_live >= options_.max_sandboxes);
+    const bool may_go = is_found && (was_cold || options_.max_live >= options_.max_sandboxes);
     if (!may_go)
       throw pool::CapacityReached(fmt::format("all {} sessions (session.max_sandboxes) are in use",
                                               options_.max_sandboxes));
-    if (!co_await make_way(*candidate) || was_cold) continue;
+    if (!co_await make_way(search) || was_cold) continue;
     // What was paused stays until the next create needs a place: it can be resumed. But of those
     // there is one at most.
     if (entries() <= options_.max_sandboxes) break;
-    candidate.reset();
+    search = {};
   }
   ++reserved_;
 }
@@ -226,36 +256,35 @@ Task<> Lifecycle::reserve_entry() {
 Task<> Lifecycle::reserve_live(Session& session, const pool::CheckoutOptions& options) {
   const Mutex::Lock lock = co_await admission_.lock();
   // Behind the last of the cold ones.
-  std::optional<store::SessionRecord> candidate =
-      store::SessionRecord{.id = "\x7f", .last_used_at = std::numeric_limits<std::int64_t>::max()};
+  Search search{
+      store::SessionRecord{.id = "\x7f", .last_used_at = std::numeric_limits<std::int64_t>::max()}};
   while (table_.live() >= options_.max_live ||
          !sandboxes_.has_memory_for(session.record.blueprint, options)) {
-    co_await store_.marked();
-    candidate = co_await store_.eviction_candidate(std::move(candidate));
-    if (!candidate)
+    if (!co_await find_next(search))
       throw pool::CapacityReached(fmt::format(
           "no sandbox for a session: {} are live, and none of them is idle", table_.live()));
-    co_await make_way(*candidate);
+    co_await make_way(search);
   }
   table_.move(session, SessionState::warming);
 }
 
 // False if the candidate is not what the store believes, or could not be paused.
-Task<bool> Lifecycle::make_way(store::SessionRecord candidate) {
+Task<bool> Lifecycle::make_way(const Search& search) {
+  const store::SessionRecord candidate = *search.candidate;
   // The store may be behind: memory decides, at this moment.
-  const SessionTable::Visit visit = co_await table_.try_enter(candidate.id);
+  const SessionTable::Visit visit = co_await table_.try_enter(candidate.id, search.ends_commands);
   if (!visit) co_return false;
   Session& session = *visit;
   try {
     if (!session.is_loaded) co_await load(session, {});
     if (session.record.state != candidate.state) co_return false;
     if (candidate.state == SessionState::cold) {
-      log::info("session is evicted", {{"session", candidate.id}, {"state", "cold"}});
+      log::warning("session is evicted: its files are deleted", {{"session", candidate.id}});
       co_await remove(session, "evicted to make room");
     } else {
       log::info("session is evicted",
-                {{"session", candidate.id}, {"state", name_of(session.record.state)}});
-      co_await pause(session);
+                {{"session", candidate.id}, {"state", name_of(candidate.state)}});
+      log_ended_commands(session, co_await pause(session));
     }
   } catch (const store::StoreUnavailable&) {
     throw;
@@ -334,6 +363,7 @@ Task<> Lifecycle::end_sandbox(Session& session) {
   if (!session.sandbox) co_return;
   co_await session.sandbox->end();
   session.sandbox.reset();
+  session.commands.clear();  // what waits for their ends hears of it later
 }
 
 // ---- to rest
@@ -344,6 +374,17 @@ Task<PauseAnswer> Lifecycle::pause(Session& session) {
     co_await lose(session);
     co_return PauseAnswer{.generation = session.record.generation};
   }
+  std::exception_ptr failure;
+  try {
+    co_return co_await pause_live(session);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (session.sandbox) session.sandbox->allow_commands();
+  std::rethrow_exception(failure);
+}
+
+Task<PauseAnswer> Lifecycle::pause_live(Session& session) {
   PauseAnswer answer;
   const std::int64_t before = session.record.generation;
   store::SessionRecord paused = session.record;
@@ -378,6 +419,7 @@ Task<std::optional<Written>> Lifecycle::write_if_changed(Session& session, Pause
   if (may_be_same && !session.has_run) co_return std::nullopt;
   const KeptVariables variables = co_await session.sandbox->keep_variables(options_.variables);
   answer.lost_variables = variables.lost;
+  answer.ended_executions.assign(session.commands.begin(), session.commands.end());
   co_await session.sandbox->end_processes();
   if (may_be_same && co_await is_unchanged(session, variables)) co_return std::nullopt;
   ++session.last_tried;

@@ -37,8 +37,10 @@ class Lifecycle {
   // Fills in what the store knows. SessionNotFound, also for other owners (empty: any);
   // SessionGone.
   Task<> load(Session& session, std::string owner);
-  // A record for it, and its first snapshot if `tree` is given, which may be null.
-  Task<> insert(Session& session, TreeReader* tree);
+  // A record for it.
+  Task<> insert(Session& session);
+  // Its first snapshot. If it throws the session is to be removed.
+  Task<> adopt(Session& session, TreeReader& tree);
   // From cold to warm. With `generation`: from that one, 0 for an empty workspace. SnapshotDamaged,
   // CapacityReached, StoreUnavailable and what a lease throws; it is cold then. What it found is in
   // `untold`, for the call that answers with it.
@@ -55,14 +57,19 @@ class Lifecycle {
 
   // A place for one more record: by deleting the least recently used cold sessions. Where all may
   // be live and there are no cold ones, by pausing one, which then is the one too many until the
-  // next call. CapacityReached if all are in use.
+  // next call. Those that run background commands come last, which end. CapacityReached if all are
+  // in use.
   Task<> reserve_entry();
   // Of a session whose insert() failed: nothing of it is left, as soon as the store answers.
   Task<> give_up(Session& session);
-  std::size_t entries() const { return recorded_ + reserved_; }
+  std::size_t entries() const { return recorded_ + reserved_ + given_up_; }
   // Finds out what became of writes that failed and may have happened.
   Task<> settle_all();
   std::int64_t now() const { return options_.wall_clock(); }
+  // Its time to live has passed.
+  bool is_expired(const Session& session) const {
+    return session.record.expires_at && *session.record.expires_at <= now();
+  }
 
  private:
   Task<> remove_left_snapshots();
@@ -71,13 +78,16 @@ class Lifecycle {
   Task<> recount();
   void unsettle(Session& session);
   Task<> forget_removed(Session& session);
-  Task<bool> make_way(store::SessionRecord candidate);
+  struct Search;
+  Task<bool> find_next(Search& search);
+  Task<bool> make_way(const Search& search);
   Task<> reserve_live(Session& session, const pool::CheckoutOptions& options);
   Task<> bring_to_life(Session& session, pool::CheckoutOptions options, TreeReader* tree,
                        ResumeAnswer& answer);
   Task<> fill_sandbox(Session& session, pool::CheckoutOptions options, TreeReader* tree);
   Task<std::vector<std::string>> restore_variables(Session& session, pool::CheckoutOptions options,
                                                    std::int64_t generation);
+  Task<PauseAnswer> pause_live(Session& session);
   Task<std::optional<Written>> write_if_changed(Session& session, PauseAnswer& answer);
   Task<bool> is_unchanged(Session& session, const KeptVariables& variables);
   Task<> end_sandbox(Session& session);
@@ -90,6 +100,7 @@ class Lifecycle {
   Sandboxes& sandboxes_;
   std::size_t recorded_ = 0;
   std::size_t reserved_ = 0;  // records that are being made
+  std::size_t given_up_ = 0;  // those that may be there although their making failed
   Mutex admission_;           // one at a time makes room
   // Sessions of which a write failed, and whether they were given up.
   std::map<std::string, bool> unsettled_;

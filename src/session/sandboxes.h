@@ -2,9 +2,12 @@
 // (pool_sandboxes.h); tests give it with failures.
 #pragma once
 
+#include "channel/sandbox_commands.h"
 #include "channel/sandbox_files.h"
+#include "execution/background.h"
 #include "execution/execution_result.h"
 #include "execution/script_executor.h"
+#include "execution/turn.h"
 #include "execution/turn_request.h"
 #include "pool/binding.h"
 #include "session/kept_variables.h"
@@ -29,11 +32,26 @@ class LiveSandbox {
                                                execution::OnEvent on_event) = 0;
   // Asks the running turn to end.
   virtual Task<> cancel() = 0;
-  // Ends every process of earlier turns, and with them all variables.
+  // Ends the interpreter and what earlier turns have left, and with them all variables. Commands go
+  // on.
+  virtual Task<> restart_interpreter() = 0;
+  // Ends all that, and every command. None can be started until allow_commands().
   virtual Task<> end_processes() = 0;
+  virtual void allow_commands() = 0;
 
   // Its files, also while a turn runs. No longer than this.
   virtual SandboxFiles files() = 0;
+
+  // A command beside turns and other commands, or a script in another language than Python. It
+  // starts with finished(). No longer than this.
+  virtual execution::Turn command(execution::TurnRequest request, execution::OnEvent on_event,
+                                  execution::OnOutput on_output) = 0;
+  // What it throws: execution::start_background.
+  virtual Task<execution::StartedCommand> start(execution::TurnRequest request) = 0;
+  // Returns when this background command is over.
+  virtual Task<> ended(std::string execution_id) = 0;
+  // To list commands, and to read, signal and end them. No longer than this.
+  virtual SandboxCommands commands() = 0;
 
   // The variables that are kept over a pause: before the processes end. What could not be kept is
   // named.

@@ -8,6 +8,7 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace hearth::session {
@@ -22,6 +23,18 @@ void merge(std::map<std::string, std::string>& into,
       into.erase(key);
     }
   }
+}
+
+void log_stats(const SessionStats& stats) {
+  log::info("sessions are closed", {{"total", stats.total},
+                                    {"cold", stats.cold},
+                                    {"warming", stats.warming},
+                                    {"warm", stats.warm},
+                                    {"waiting", stats.waiting},
+                                    {"running", stats.running},
+                                    {"maxCapacity", stats.max_capacity},
+                                    {"resumeWarmHits", stats.resume_warm_hits},
+                                    {"resumeColdHits", stats.resume_cold_hits}});
 }
 
 class EmptyTree : public TreeReader {
@@ -39,9 +52,9 @@ SessionManager::SessionManager(const asio::any_io_executor& executor, SessionOpt
       store_(std::move(store)),
       snapshots_(std::move(snapshots), options_.snapshots),
       sandboxes_(sandboxes),
-      clock_(clock),
       table_(executor),
       lifecycle_(options_, table_, *store_, snapshots_, sandboxes_),
+      sweep_(executor, options_, table_, lifecycle_, *store_, clock),
       background_(executor) {}
 
 SessionManager::~SessionManager() = default;
@@ -51,7 +64,12 @@ Task<std::size_t> SessionManager::init() { co_return co_await shielded(lifecycle
 Task<SessionTable::Visit> SessionManager::enter(std::string id, std::string owner) {
   if (is_closed_) throw pool::PoolClosed("sessions are shut down");
   Visit visit = co_await table_.enter(std::move(id));
-  co_await lifecycle_.load(*visit, std::move(owner));
+  const bool is_ready = visit->is_loaded && !visit->is_unsettled;
+  if (is_ready) {
+    co_await lifecycle_.load(*visit, std::move(owner));
+  } else {
+    co_await shielded(lifecycle_.load(*visit, std::move(owner)));
+  }
   co_return visit;
 }
 
@@ -72,14 +90,15 @@ Task<SessionView> SessionManager::create_now(CreateRequest request) {
   std::exception_ptr failure;
   try {
     fill_record(*visit, request);
-    co_await lifecycle_.insert(*visit, origin.get());
+    co_await lifecycle_.insert(*visit);
     is_stored = true;
+    if (origin) co_await lifecycle_.adopt(*visit, *origin);
     co_await lifecycle_.resume(*visit, std::move(request.files), std::nullopt);
   } catch (...) {
     failure = std::current_exception();
   }
   visit->untold.reset();
-  if (!failure) co_return SessionView{visit->record, visit->details};
+  if (!failure) co_return view_of(*visit);
   // Nothing of it is left, not even a tombstone that a caller could know.
   const std::string id = visit->record.id;
   try {
@@ -127,12 +146,26 @@ Task<> SessionManager::make_live(Session& session) {
   if (session.record.state == SessionState::cold) co_await resume_cold(session, std::nullopt);
 }
 
+// The sweep deletes it soon, and waits in the mailbox.
+void SessionManager::refuse_expired(const Session& session) const {
+  if (lifecycle_.is_expired(session) && session.details.on_expire == EndAction::remove)
+    throw SessionGone(session.record.id, "its time to live has passed", lifecycle_.now());
+}
+
+SessionView SessionManager::view_of(const Session& session) {
+  SessionView view{session.record, session.details, {}};
+  if (!session.turn.empty()) view.running.push_back(session.turn);
+  view.running.insert(view.running.end(), session.commands.begin(), session.commands.end());
+  return view;
+}
+
 Task<RunAnswer> SessionManager::run(std::string id, std::string owner,
                                     execution::TurnRequest request, execution::OnEvent on_event,
                                     WhenBusy when_busy) {
-  if (when_busy == WhenBusy::refuse && table_.is_in_use(id)) throw SessionBusy(id);
+  if (when_busy == WhenBusy::refuse && table_.is_busy(id)) throw SessionBusy(id);
   const Visit visit = co_await enter(std::move(id), std::move(owner));
   Session& session = *visit;
+  refuse_expired(session);
   RunAnswer answer;
   const bool is_live = session.sandbox && !session.sandbox->is_gone();
   if (!is_live) co_await shielded(make_live(session));
@@ -144,6 +177,8 @@ Task<RunAnswer> SessionManager::run(std::string id, std::string owner,
   store_->mark(session.record);
   answer.sandbox_id = session.sandbox->id();
   if (!request.mode) request.mode = session.details.mode;
+  if (request.execution_id.empty()) request.execution_id = random_id();
+  session.turn = request.execution_id;
   std::exception_ptr failure;
   try {
     answer.result = co_await session.sandbox->run(std::move(request), std::move(on_event));
@@ -162,35 +197,100 @@ Task<RunAnswer> SessionManager::run(std::string id, std::string owner,
 // Files and commands do not wait for a turn, but for what changes the session.
 Task<SessionTable::Guest> SessionManager::welcome(std::string id, std::string owner,
                                                   std::optional<ResumeAnswer>& resumed) {
+  if (is_closed_) throw pool::PoolClosed("sessions are shut down");
   if (std::optional<SessionTable::Guest> guest = table_.beside_turn(id)) {
     if (!owner.empty() && (*guest)->record.owner != owner) throw SessionNotFound(id);
     co_return *std::move(guest);
   }
   const Visit visit = co_await enter(std::move(id), std::move(owner));
+  refuse_expired(*visit);
   co_await shielded(make_live(*visit));
   resumed = visit->untold;
   visit->has_run = true;
+  if (visit->record.state == SessionState::warm) {  // from now on it is used, and can be idle
+    table_.move(*visit, SessionState::running);
+    table_.move(*visit, SessionState::waiting);
+    visit->record.last_used_at = lifecycle_.now();
+    store_->mark(visit->record);
+  }
   co_return SessionTable::Guest(table_, visit);
+}
+
+// What is in the mailbox writes for itself what became of the session.
+void SessionManager::note_use(const SessionTable::Guest& guest) {
+  guest->record.last_used_at = lifecycle_.now();
+  const bool is_live = guest->record.state != SessionState::cold;
+  if (is_live && guest->users == guest->guests) store_->mark(guest->record);
 }
 
 Task<std::optional<ResumeAnswer>> SessionManager::use(std::string id, std::string owner,
                                                       SandboxWork work) {
-  if (is_closed_) throw pool::PoolClosed("sessions are shut down");
   std::optional<ResumeAnswer> resumed;
   const SessionTable::Guest guest = co_await welcome(std::move(id), std::move(owner), resumed);
   // The sandbox may leave the session meanwhile, but does not vanish.
   const std::shared_ptr<LiveSandbox> sandbox = guest->sandbox;
-  const ScopeExit was_used([this, &guest] {
-    guest->record.last_used_at = lifecycle_.now();
-    if (guest->record.state != SessionState::cold) store_->mark(guest->record);
-  });
+  const ScopeExit was_used([this, &guest] { note_use(guest); });
   co_await work(*sandbox);
   if (resumed && guest->sandbox == sandbox) guest->untold.reset();
   co_return resumed;
 }
 
+// ---- background commands
+
+Task<StartAnswer> SessionManager::start(std::string id, std::string owner,
+                                        execution::TurnRequest request) {
+  StartAnswer answer;
+  SessionTable::Guest guest = co_await welcome(std::move(id), std::move(owner), answer.resumed);
+  // Now: a pause may come before anything that is awaited, and take it away.
+  std::shared_ptr<LiveSandbox> sandbox = guest->sandbox;
+  answer.command =
+      co_await shielded(start_now(std::move(guest), std::move(sandbox), std::move(request)));
+  co_return answer;
+}
+
+Task<execution::StartedCommand> SessionManager::start_now(SessionTable::Guest guest,
+                                                          std::shared_ptr<LiveSandbox> sandbox,
+                                                          execution::TurnRequest request) {
+  const execution::StartedCommand command = co_await sandbox->start(std::move(request));
+  if (guest->sandbox == sandbox) {
+    guest->commands.insert(command.execution_id);
+    guest->untold.reset();
+  }
+  background_.start("watch a background command",
+                    watch(std::move(guest), sandbox, command.execution_id));
+  co_return command;
+}
+
+// As long as the command runs it is a guest of its session.
+Task<> SessionManager::watch(SessionTable::Guest guest, std::shared_ptr<LiveSandbox> sandbox,
+                             std::string execution_id) {
+  const ScopeExit is_over([&] {
+    if (guest->sandbox == sandbox) guest->commands.erase(execution_id);
+    note_use(guest);
+  });
+  try {
+    co_await sandbox->ended(execution_id);
+  } catch (const Error&) {  // it has ended with its sandbox
+  }
+}
+
+Task<std::vector<wire::CommandInfo>> SessionManager::commands(std::string id, std::string owner) {
+  co_await get(id, std::move(owner));  // it is there, and the caller's
+  const Session* session = table_.find(id);
+  const std::shared_ptr<LiveSandbox> sandbox = session == nullptr ? nullptr : session->sandbox;
+  std::vector<wire::CommandInfo> commands;
+  if (!sandbox) co_return commands;
+  try {
+    commands = co_await sandbox->commands().list();
+  } catch (const Error&) {
+    if (!sandbox->is_gone()) throw;
+  }
+  co_return commands;
+}
+
 Task<> SessionManager::end_turn(Session& session, bool is_usable) {
   session.record.last_used_at = lifecycle_.now();
+  session.turn.clear();
   if (!is_usable) co_return co_await lifecycle_.lose(session);
   table_.move(session, SessionState::waiting);
   store_->mark(session.record);
@@ -209,13 +309,14 @@ Task<> SessionManager::interrupt(const std::string& id, const std::string& owner
 }
 
 Task<std::optional<ResumeAnswer>> SessionManager::restart(std::string id, std::string owner) {
-  co_return co_await shielded(restart_now(std::move(id), std::move(owner)));
+  Visit visit = co_await enter(std::move(id), std::move(owner));
+  co_return co_await shielded(restart_now(std::move(visit)));
 }
 
-Task<std::optional<ResumeAnswer>> SessionManager::restart_now(std::string id, std::string owner) {
-  const Visit visit = co_await enter(std::move(id), std::move(owner));
+Task<std::optional<ResumeAnswer>> SessionManager::restart_now(Visit visit) {
+  refuse_expired(*visit);
   co_await make_live(*visit);
-  co_await visit->sandbox->end_processes();
+  co_await visit->sandbox->restart_interpreter();
   visit->has_run = true;  // its snapshot may have variables
   co_return std::exchange(visit->untold, std::nullopt);
 }
@@ -223,15 +324,20 @@ Task<std::optional<ResumeAnswer>> SessionManager::restart_now(std::string id, st
 // ---- pause, resume, remove
 
 Task<PauseAnswer> SessionManager::pause(std::string id, std::string owner, Background background) {
-  co_return co_await shielded(pause_now(std::move(id), std::move(owner), background));
+  Visit visit = co_await enter(id, owner);
+  while (visit->guests > 0 && background == Background::wait) {
+    // Turns go on meanwhile, and its time to live ends it all the same.
+    visit = Visit();
+    co_await table_.changed().wait_until([&] { return !table_.has_guests(id); });
+    visit = co_await enter(id, owner);
+  }
+  if (visit->guests > 0 && background == Background::refuse)
+    throw SessionBusy(
+        id, visit->commands.empty() ? "its sandbox is in use" : "background commands run in it");
+  co_return co_await shielded(pause_now(std::move(visit)));
 }
 
-Task<PauseAnswer> SessionManager::pause_now(std::string id, std::string owner,
-                                            Background background) {
-  const Visit visit = co_await enter(std::move(id), std::move(owner));
-  if (visit->guests > 0 && background == Background::refuse) throw SessionBusy(visit->record.id);
-  if (background == Background::wait)
-    co_await table_.changed().wait_until([&visit] { return visit->guests == 0; });
+Task<PauseAnswer> SessionManager::pause_now(Visit visit) {
   if (visit->record.state == SessionState::cold)
     co_return PauseAnswer{.generation = visit->record.generation};
   co_return co_await lifecycle_.pause(*visit);
@@ -239,13 +345,13 @@ Task<PauseAnswer> SessionManager::pause_now(std::string id, std::string owner,
 
 Task<ResumeAnswer> SessionManager::resume(std::string id, std::string owner,
                                           std::optional<std::int64_t> generation) {
-  co_return co_await shielded(resume_now(std::move(id), std::move(owner), generation));
+  Visit visit = co_await enter(std::move(id), std::move(owner));
+  co_return co_await shielded(resume_now(std::move(visit), generation));
 }
 
-Task<ResumeAnswer> SessionManager::resume_now(std::string id, std::string owner,
-                                              std::optional<std::int64_t> generation) {
-  const Visit visit = co_await enter(std::move(id), std::move(owner));
+Task<ResumeAnswer> SessionManager::resume_now(Visit visit, std::optional<std::int64_t> generation) {
   Session& session = *visit;
+  refuse_expired(session);
   if (session.sandbox && session.sandbox->is_gone()) co_await lifecycle_.lose(session);
   if (session.record.state == SessionState::cold) {
     co_await resume_cold(session, generation);
@@ -262,13 +368,8 @@ Task<ResumeAnswer> SessionManager::resume_now(std::string id, std::string owner,
 }
 
 Task<> SessionManager::remove(std::string id, std::string owner) {
-  co_await shielded(remove_now(std::move(id), std::move(owner), "deleted"));
-}
-
-Task<bool> SessionManager::remove_now(std::string id, std::string owner, std::string reason) {
   const Visit visit = co_await enter(std::move(id), std::move(owner));
-  co_await lifecycle_.remove(*visit, std::move(reason));
-  co_return true;
+  co_await shielded(lifecycle_.remove(*visit, "deleted"));
 }
 
 // ---- look and change
@@ -277,10 +378,10 @@ Task<SessionView> SessionManager::get(std::string id, std::string owner) {
   const Session* session = table_.find(id);
   if (session != nullptr && session->is_loaded) {  // perhaps busy: do not wait for it
     if (!owner.empty() && session->record.owner != owner) throw SessionNotFound(id);
-    co_return SessionView{session->record, session->details};
+    co_return view_of(*session);
   }
   const Visit visit = co_await enter(std::move(id), std::move(owner));
-  co_return SessionView{visit->record, visit->details};
+  co_return view_of(*visit);
 }
 
 Task<std::vector<SessionView>> SessionManager::list(store::ListQuery query) {
@@ -290,22 +391,21 @@ Task<std::vector<SessionView>> SessionManager::list(store::ListQuery query) {
   for (store::SessionRecord& record : records) {
     const Session* session = table_.find(record.id);
     if (session != nullptr && session->is_loaded) {
-      views.push_back({session->record, session->details});
+      views.push_back(view_of(*session));
     } else {
       SessionDetails details = details_in(record.details);
-      views.push_back({std::move(record), std::move(details)});
+      views.push_back({std::move(record), std::move(details), {}});
     }
   }
   co_return views;
 }
 
 Task<SessionView> SessionManager::update(std::string id, std::string owner, SessionPatch patch) {
-  co_return co_await shielded(update_now(std::move(id), std::move(owner), std::move(patch)));
+  Visit visit = co_await enter(std::move(id), std::move(owner));
+  co_return co_await shielded(update_now(std::move(visit), std::move(patch)));
 }
 
-Task<SessionView> SessionManager::update_now(std::string id, std::string owner,
-                                             SessionPatch patch) {
-  const Visit visit = co_await enter(std::move(id), std::move(owner));
+Task<SessionView> SessionManager::update_now(Visit visit, SessionPatch patch) {
   Session& session = *visit;
   const store::SessionRecord record_before = session.record;
   const SessionDetails before = session.details;
@@ -330,7 +430,7 @@ Task<SessionView> SessionManager::update_now(std::string id, std::string owner,
   } catch (...) {
     failure = std::current_exception();
   }
-  if (!failure) co_return SessionView{session.record, session.details};
+  if (!failure) co_return view_of(session);
   session.record = record_before;
   session.details = before;
   std::rethrow_exception(failure);
@@ -338,12 +438,11 @@ Task<SessionView> SessionManager::update_now(std::string id, std::string owner,
 
 Task<std::vector<std::string>> SessionManager::export_to(std::string id, std::string owner, int fd,
                                                          std::string name) {
-  co_return co_await shielded(export_now(std::move(id), std::move(owner), fd, std::move(name)));
+  Visit visit = co_await enter(std::move(id), std::move(owner));
+  co_return co_await shielded(export_now(std::move(visit), fd, std::move(name)));
 }
 
-Task<std::vector<std::string>> SessionManager::export_now(std::string id, std::string owner, int fd,
-                                                          std::string name) {
-  const Visit visit = co_await enter(std::move(id), std::move(owner));
+Task<std::vector<std::string>> SessionManager::export_now(Visit visit, int fd, std::string name) {
   std::unique_ptr<TreeReader> tree = std::make_unique<EmptyTree>();
   if (visit->record.state != SessionState::cold) {
     tree = co_await visit->sandbox->read_tree();
@@ -351,95 +450,6 @@ Task<std::vector<std::string>> SessionManager::export_now(std::string id, std::s
     tree = co_await snapshots_.open(visit->record.id, visit->record.generation);
   }
   co_return co_await snapshots_.write_tar(*tree, fd, std::move(name));
-}
-
-// ---- the sweep
-
-void SessionManager::start_idle_sweep() {
-  if (!sweep_alarm_) set_sweep_alarm();
-}
-
-void SessionManager::stop_idle_sweep() { sweep_alarm_.reset(); }
-
-void SessionManager::set_sweep_alarm() {
-  sweep_alarm_ = clock_.ring_at(clock_.now() + options_.sweep_interval, [this] {
-    background_.start("sweep idle sessions", sweep());
-    set_sweep_alarm();
-  });
-}
-
-Task<> SessionManager::sweep() { co_await shielded(sweep_now()); }
-
-Task<bool> SessionManager::sweep_now() {
-  if (std::exchange(is_sweeping_, true)) co_return false;
-  std::exception_ptr failure;
-  try {
-    for (const std::string& id : table_.ids_in(SessionState::waiting)) co_await sweep_idle(id);
-    constexpr std::int64_t most_at_once = 100;
-    for (const store::SessionRecord& record :
-         co_await store_->expired(lifecycle_.now(), most_at_once))
-      co_await sweep_expired(record);
-    co_await lifecycle_.settle_all();
-    co_await store_->forget_tombstones(lifecycle_.now() - options_.gone_for.count());
-  } catch (const Error& error) {
-    log::warning("sweep of idle sessions was not finished", {{"error", error.what()}});
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  is_sweeping_ = false;
-  if (failure) std::rethrow_exception(failure);
-  co_return true;
-}
-
-bool SessionManager::is_overdue(const Session& session) const {
-  const std::int64_t limit =
-      session.details.idle_timeout_ms.value_or(options_.idle_timeout.count());
-  return lifecycle_.now() - session.record.last_used_at > limit;
-}
-
-// Others were awaited since the list was made: what memory says now counts.
-Task<> SessionManager::sweep_idle(std::string id) {
-  const Session* session = table_.find(id);
-  if (session == nullptr || session->record.state != SessionState::waiting || session->users > 0 ||
-      !is_overdue(*session))
-    co_return;
-  const Visit visit = co_await table_.try_enter(id);
-  try {
-    if (visit->details.on_idle == EndAction::remove) {
-      co_await lifecycle_.remove(*visit, "idle for too long");
-    } else {
-      co_await lifecycle_.pause(*visit);
-    }
-    log::info("idle session ended",
-              {{"session", id}, {"action", enum_name(visit->details.on_idle)}});
-  } catch (const Error& error) {
-    log::warning("idle session was not paused", {{"session", id}, {"error", error.what()}});
-  }
-}
-
-// A turn that runs is no reason to live longer.
-Task<> SessionManager::sweep_expired(store::SessionRecord record) {
-  const Session* present = table_.find(record.id);
-  const bool is_deleted = details_in(record.details).on_expire == EndAction::remove;
-  if (is_deleted && present != nullptr && present->record.state == SessionState::running)
-    present->sandbox->kill();
-  try {
-    const Visit visit = co_await enter(record.id, {});
-    Session& session = *visit;
-    const bool is_over =
-        session.record.expires_at && *session.record.expires_at <= lifecycle_.now();
-    if (!is_over) co_return;
-    if (session.details.on_expire == EndAction::remove) {
-      co_await lifecycle_.remove(session, "its time to live has passed");
-      co_return;
-    }
-    session.record.expires_at.reset();
-    if (session.record.state != SessionState::cold) co_await lifecycle_.pause(session);
-    co_await lifecycle_.store_record(session);
-  } catch (const Error& error) {
-    log::warning("expired session was not ended",
-                 {{"session", record.id}, {"error", error.what()}});
-  }
 }
 
 // ---- numbers and the end
@@ -450,7 +460,8 @@ SessionStats SessionManager::stats() const {
   stats.warm = table_.count(SessionState::warm) + sandboxes_.spares();
   stats.waiting = table_.count(SessionState::waiting);
   stats.running = table_.count(SessionState::running);
-  stats.cold = lifecycle_.entries() - table_.live();
+  // What is on its way out may be live and have no record any more.
+  stats.cold = lifecycle_.entries() - std::min(lifecycle_.entries(), table_.live());
   stats.total = stats.cold + stats.warming + stats.warm + stats.waiting + stats.running;
   stats.max_capacity = options_.max_sandboxes;
   stats.resume_warm_hits = warm_hits_;
@@ -468,7 +479,7 @@ Task<> SessionManager::none_running() {
 
 Task<bool> SessionManager::close_now(std::chrono::milliseconds drain) {
   if (std::exchange(is_closed_, true)) co_return false;
-  stop_idle_sweep();
+  sweep_.stop();
   try {
     if (drain.count() > 0) co_await within(drain, none_running());
   } catch (const DeadlineExceeded&) {
@@ -481,9 +492,10 @@ Task<bool> SessionManager::close_now(std::chrono::milliseconds drain) {
     for (const std::string& id : table_.ids_in(state)) co_await close_session(id);
   // What used a sandbox fails now that it is gone.
   co_await table_.changed().wait_until([this] { return table_.guests() == 0; });
+  co_await sweep_.close();
   co_await background_.close();
   co_await store_->close();
-  log::info("sessions are closed", {{"stats", to_json(stats())}});
+  log_stats(stats());
   co_return true;
 }
 

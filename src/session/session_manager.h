@@ -14,6 +14,7 @@
 #include "session/session_table.h"
 #include "session/session_types.h"
 #include "session/snapshots.h"
+#include "session/sweep.h"
 #include "store/session_store.h"
 
 #include <chrono>
@@ -58,10 +59,18 @@ class SessionManager {
   Task<std::optional<ResumeAnswer>> use(std::string id, std::string owner, SandboxWork work);
   // Asks the turn that runs in it now to end.
   Task<> interrupt(const std::string& id, const std::string& owner);
-  // The interpreter afresh: variables are gone, files stay. Resumes a session that is paused.
+  // A command in the background, which goes on when this returns, beside turns and over a restart.
+  // While it runs the session counts as used. It ends with the sandbox: of a pause that is told so,
+  // an eviction when nothing else can give way, the time to live. Resumes a session that is paused.
+  // What it throws: execution::start_background. use() gives the commands to read and end it.
+  Task<StartAnswer> start(std::string id, std::string owner, execution::TurnRequest request);
+  // Those that run, and those in the background that have ended. None of a paused session.
+  Task<std::vector<wire::CommandInfo>> commands(std::string id, std::string owner);
+  // The interpreter afresh: variables are gone, files and background commands stay. Resumes a
+  // session that is paused.
   Task<std::optional<ResumeAnswer>> restart(std::string id, std::string owner);
 
-  // Waits for a turn that runs.
+  // Waits for a turn that runs. A task that is cancelled while it waits has done nothing.
   Task<PauseAnswer> pause(std::string id, std::string owner,
                           Background background = Background::refuse);
   Task<ResumeAnswer> resume(std::string id, std::string owner,
@@ -76,10 +85,10 @@ class SessionManager {
 
   // Looks after sessions that are idle for too long or whose time to live has passed, every
   // sweep_interval. May be called again.
-  void start_idle_sweep();
-  void stop_idle_sweep();
+  void start_idle_sweep() { sweep_.start(); }
+  void stop_idle_sweep() { sweep_.stop(); }
   // Once, now.
-  Task<> sweep();
+  Task<> sweep() { return sweep_.now(); }
 
   SessionStats stats() const;
 
@@ -99,20 +108,20 @@ class SessionManager {
   static Task<> cancel_turn(std::shared_ptr<LiveSandbox> sandbox);
   Task<SessionTable::Guest> welcome(std::string id, std::string owner,
                                     std::optional<ResumeAnswer>& resumed);
-  Task<PauseAnswer> pause_now(std::string id, std::string owner, Background background);
-  Task<ResumeAnswer> resume_now(std::string id, std::string owner,
-                                std::optional<std::int64_t> generation);
-  Task<bool> remove_now(std::string id, std::string owner, std::string reason);
-  Task<SessionView> update_now(std::string id, std::string owner, SessionPatch patch);
-  Task<std::vector<std::string>> export_now(std::string id, std::string owner, int fd,
-                                            std::string name);
-  Task<std::optional<ResumeAnswer>> restart_now(std::string id, std::string owner);
+  Task<execution::StartedCommand> start_now(SessionTable::Guest guest,
+                                            std::shared_ptr<LiveSandbox> sandbox,
+                                            execution::TurnRequest request);
+  Task<> watch(SessionTable::Guest guest, std::shared_ptr<LiveSandbox> sandbox,
+               std::string execution_id);
+  void note_use(const SessionTable::Guest& guest);
+  static SessionView view_of(const Session& session);
+  Task<PauseAnswer> pause_now(Visit visit);
+  Task<ResumeAnswer> resume_now(Visit visit, std::optional<std::int64_t> generation);
+  Task<SessionView> update_now(Visit visit, SessionPatch patch);
+  Task<std::vector<std::string>> export_now(Visit visit, int fd, std::string name);
+  Task<std::optional<ResumeAnswer>> restart_now(Visit visit);
+  void refuse_expired(const Session& session) const;
 
-  void set_sweep_alarm();
-  Task<bool> sweep_now();
-  bool is_overdue(const Session& session) const;
-  Task<> sweep_idle(std::string id);
-  Task<> sweep_expired(store::SessionRecord record);
   Task<bool> close_now(std::chrono::milliseconds drain);
   Task<> none_running();
   Task<> close_session(std::string id);
@@ -121,14 +130,12 @@ class SessionManager {
   std::unique_ptr<store::SessionStore> store_;
   Snapshots snapshots_;
   Sandboxes& sandboxes_;
-  Clock& clock_;
   SessionTable table_;
   Lifecycle lifecycle_;
+  Sweep sweep_;
   std::uint64_t warm_hits_ = 0;
   std::uint64_t cold_hits_ = 0;
   bool is_closed_ = false;
-  bool is_sweeping_ = false;
-  std::unique_ptr<Clock::Alarm> sweep_alarm_;
   TaskGroup background_;
 };
 

@@ -1,5 +1,6 @@
 #include "session/session_table.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -96,8 +97,10 @@ Task<SessionTable::Visit> SessionTable::enter(std::string id) {
   co_return visit;
 }
 
-Task<SessionTable::Visit> SessionTable::try_enter(std::string id) {
-  if (is_in_use(id)) co_return Visit();
+Task<SessionTable::Visit> SessionTable::try_enter(std::string id, bool despite_commands) {
+  const Session* present = find(id);
+  const std::size_t allowed = present != nullptr && despite_commands ? present->commands.size() : 0;
+  if (present != nullptr && present->users > allowed) co_return Visit();
   co_return co_await enter(std::move(id));  // at once
 }
 
@@ -106,9 +109,19 @@ Session* SessionTable::find(const std::string& id) const {
   return found == sessions_.end() ? nullptr : found->second.get();
 }
 
-bool SessionTable::is_in_use(const std::string& id) const {
+bool SessionTable::is_busy(const std::string& id) const {
   const Session* session = find(id);
-  return session != nullptr && session->users > 0;
+  return session != nullptr && session->users > session->guests;
+}
+
+bool SessionTable::has_guests(const std::string& id) const {
+  const Session* session = find(id);
+  return session != nullptr && session->guests > 0;
+}
+
+bool SessionTable::any_commands() const {
+  return std::any_of(sessions_.begin(), sessions_.end(),
+                     [](const auto& one) { return !one.second->commands.empty(); });
 }
 
 void SessionTable::move(Session& session, SessionState to) {

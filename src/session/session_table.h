@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,10 @@ struct Session {
   bool has_run = false;                    // since then
   std::optional<ResumeAnswer> untold{};    // no call that succeeded has answered with it
   Mutex mailbox{};
-  std::size_t users = 0;   // in the mailbox or waiting for it, and guests
-  std::size_t guests = 0;  // use its sandbox beside its turns
+  std::size_t users = 0;             // in the mailbox or waiting for it, and guests
+  std::size_t guests = 0;            // use its sandbox beside its turns
+  std::set<std::string> commands{};  // that run in the background; each has a guest that waits
+  std::string turn{};                // the execution that runs now
 };
 
 class SessionTable {
@@ -93,9 +96,11 @@ class SessionTable {
   // First come, first served; at once, without giving up the loop, if nothing else uses it. The
   // session may not be loaded.
   Task<Visit> enter(std::string id);
-  // Nothing if anything uses it.
-  Task<Visit> try_enter(std::string id);
-  bool is_in_use(const std::string& id) const;
+  // Nothing if anything uses it, but for background commands where they do not matter.
+  Task<Visit> try_enter(std::string id, bool despite_commands = false);
+  // It has a turn, or another call that waits for one or changes it.
+  bool is_busy(const std::string& id) const;
+  bool has_guests(const std::string& id) const;
   Session* find(const std::string& id) const;
 
   // The only place where a state changes.
@@ -107,6 +112,7 @@ class SessionTable {
   }
   std::size_t live() const;
   std::size_t guests() const { return guests_; }
+  bool any_commands() const;
   AsyncEvent& changed() { return changed_; }
 
  private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/enum_names.h"
+#include "execution/background.h"
 #include "execution/execution_result.h"
 #include "os/unique_fd.h"
 #include "pool/binding.h"
@@ -88,6 +89,7 @@ struct PauseAnswer {
   bool written = false;                 // false: the workspace is as it was
   std::vector<std::string> left_out{};  // sockets, FIFOs and devices, which no snapshot keeps
   std::vector<std::string> lost_variables{};
+  std::vector<std::string> ended_executions{};  // background commands that ran
 };
 
 // What becomes of what uses the sandbox beside turns when a caller wants a pause.
@@ -109,9 +111,15 @@ struct RunAnswer {
   std::string sandbox_id{};
 };
 
+struct StartAnswer {
+  execution::StartedCommand command{};
+  std::optional<ResumeAnswer> resumed{};  // the session was paused before
+};
+
 struct SessionView {
   store::SessionRecord record{};
   SessionDetails details{};
+  std::vector<std::string> running{};  // executions: a turn, and background commands
 };
 
 // As seen from outside.

@@ -121,7 +121,10 @@ std::string damage_text(const std::string& session, std::int64_t damaged, const 
 
 SnapshotDamaged::SnapshotDamaged(const std::string& session, std::int64_t damaged,
                                  const std::string& why, std::optional<std::int64_t> older)
-    : Error(damage_text(session, damaged, why, older)), generation(damaged), fallback(older) {}
+    : Error(damage_text(session, damaged, why, older)),
+      session_id(session),
+      generation(damaged),
+      fallback(older) {}
 
 Snapshots::Snapshots(fs::path directory, SnapshotLimits limits)
     : directory_(std::move(directory)), limits_(limits) {

@@ -29,6 +29,7 @@ namespace hearth::session {
 struct SnapshotDamaged : Error {
   SnapshotDamaged(const std::string& session, std::int64_t damaged, const std::string& why,
                   std::optional<std::int64_t> older);
+  std::string session_id;
   std::int64_t generation;
   std::optional<std::int64_t> fallback;  // the newest older one that is there
 };

@@ -4,11 +4,15 @@
 // nothing.
 #pragma once
 
+#include "async/event.h"
 #include "base/id.h"
 #include "base/scope_exit.h"
 #include "pool/errors.h"
 #include "registry/tool_registry.h"
 #include "session/sandboxes.h"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <cstddef>
 #include <exception>
@@ -16,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -71,8 +76,11 @@ class FakeTree : public session::TreeReader {
 
 class FakeSandbox : public session::LiveSandbox {
  public:
-  FakeSandbox(FakeWorld& world, Files files, Labels labels)
-      : world_(world), files_(std::move(files)), labels_(std::move(labels)) {
+  FakeSandbox(const asio::any_io_executor& executor, FakeWorld& world, Files files, Labels labels)
+      : world_(world),
+        files_(std::move(files)),
+        labels_(std::move(labels)),
+        command_ended_(executor) {
     world_.most_alive = std::max(world_.most_alive, ++world_.alive);
   }
   ~FakeSandbox() override { leave_world(); }
@@ -86,7 +94,7 @@ class FakeSandbox : public session::LiveSandbox {
     bool is_over = false;
     const ScopeExit ended([&] {
       is_busy_ = false;
-      if (!is_over) is_gone_ = true;  // cancelled
+      if (!is_over) kill();  // cancelled
     });
     execution::ExecutionResult result;
     std::exception_ptr failure;
@@ -100,12 +108,51 @@ class FakeSandbox : public session::LiveSandbox {
     co_return result;
   }
   Task<> cancel() override { co_return; }
+  Task<> restart_interpreter() override {
+    only_at_rest("restart the interpreter");
+    co_await world_.step("restart the interpreter");
+    variables_.clear();
+  }
   Task<> end_processes() override {
     only_at_rest("end processes");
     co_await world_.step("end processes");
     variables_.clear();
+    may_start_commands_ = false;
+    co_await command_ended_.wait_until([this] { return starting_ == 0; });
+    end_commands();
   }
+  void allow_commands() override { may_start_commands_ = true; }
   SandboxFiles files() override { throw Error("a fake sandbox has no channel"); }
+  SandboxCommands commands() override { throw Error("a fake sandbox has no channel"); }
+  execution::Turn command(execution::TurnRequest /*request*/, execution::OnEvent /*on_event*/,
+                          execution::OnOutput /*on_output*/) override {
+    throw Error("a fake sandbox has no channel");
+  }
+  Task<execution::StartedCommand> start(execution::TurnRequest request) override {
+    if (!may_start_commands_) throw Error("the session is being paused");
+    ++starting_;
+    const ScopeExit has_started([this] {
+      --starting_;
+      command_ended_.notify_all();
+    });
+    co_await world_.step("start a command");
+    if (is_gone_) throw Error("the sandbox is gone");
+    const std::string id = request.execution_id.empty() ? random_id() : request.execution_id;
+    commands_.insert(id);
+    co_return execution::StartedCommand{id, 2};
+  }
+  Task<> ended(std::string execution_id) override {
+    co_await command_ended_.wait_until(
+        [&] { return is_gone_ || !commands_.contains(execution_id); });
+    co_await world_.step("hear of an end");
+    if (is_gone_) throw Error("the sandbox is gone");
+  }
+  // Those that run in the background.
+  const std::set<std::string>& running() const { return commands_; }
+  void end_commands() {
+    commands_.clear();
+    command_ended_.notify_all();
+  }
   Task<session::KeptVariables> keep_variables(session::VariableLimits limits) override {
     only_at_rest("keep variables");
     co_await world_.step("keep variables");
@@ -125,13 +172,14 @@ class FakeSandbox : public session::LiveSandbox {
     co_await world_.step("restore variables");
     std::istringstream words(variables.pickle);
     for (std::string name, value; words >> name >> value;) {
-      if (value == "bomb") is_gone_ = true;
+      if (value == "bomb") kill();
       variables_[name] = value;
     }
     co_return std::vector<std::string>();
   }
   Task<std::unique_ptr<session::TreeReader>> read_tree() override {
     only_at_rest("read a tree");
+    if (!commands_.empty()) world_.broken.emplace_back("read a tree while a command runs");
     co_await world_.step("read a tree");
     co_return std::make_unique<FakeTree>(world_, files_);
   }
@@ -148,11 +196,14 @@ class FakeSandbox : public session::LiveSandbox {
   bool is_gone() const override { return is_gone_; }
   Task<> end() override {
     only_at_rest("end");
-    is_gone_ = true;
+    kill();
     co_await world_.step("end");
     leave_world();
   }
-  void kill() override { is_gone_ = true; }
+  void kill() override {
+    is_gone_ = true;
+    end_commands();
+  }
 
  private:
   // Those that still look at it do not keep it alive.
@@ -178,7 +229,7 @@ class FakeSandbox : public session::LiveSandbox {
     if (verb == "set") variables_[name] = text;
     if (verb == "define") variables_[name] = "defined";
     if (verb == "get") result.stdout_text = variables_.contains(name) ? variables_[name] : "(none)";
-    if (verb == "crash") is_gone_ = true;
+    if (verb == "crash") kill();
     if (verb == "read") result.stdout_text = files_.contains(name) ? files_.at(name) : "(none)";
     co_await world_.step("end a run");
     result.sandbox_usable = !is_gone_;
@@ -191,6 +242,10 @@ class FakeSandbox : public session::LiveSandbox {
   Files files_;
   std::map<std::string, std::string> variables_;
   Labels labels_;
+  std::set<std::string> commands_;
+  bool may_start_commands_ = true;
+  std::size_t starting_ = 0;
+  AsyncEvent command_ended_;
   bool has_begun_ = false;
   bool has_left_ = false;
   bool is_busy_ = false;
@@ -213,7 +268,8 @@ class FakeSandboxes : public session::Sandboxes {
     co_await world_.step("lease");
     Files files;
     for (const pool::WorkspaceFile& file : options.files) files[file.path] = file.content;
-    auto sandbox = std::make_unique<FakeSandbox>(world_, std::move(files), options.labels);
+    auto sandbox = std::make_unique<FakeSandbox>(co_await asio::this_coro::executor, world_,
+                                                 std::move(files), options.labels);
     world_.leases.push_back(std::move(options));
     co_return sandbox;
   }

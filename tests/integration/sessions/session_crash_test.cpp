@@ -225,7 +225,8 @@ long try_each_call(Path path, Fault fault) {
 
 }  // namespace
 
-TEST_CASE("A9: A15: A20: after 200 kills in pauses, sweeps, evictions and resumes nothing is torn") {
+TEST_CASE(
+    "A9: A15: A20: after 200 kills in pauses, sweeps, evictions and resumes nothing is torn") {
   const Disk disk("/dev/shm");
   const SharedTold told;
   {

@@ -11,6 +11,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <cstdlib>
@@ -161,6 +162,7 @@ class Model {
     CHECK(sessions_->world.alive == stats.warm + stats.waiting);
     for (const std::string& id : ids_) try {
         check_answer(sessions_->turn(id, "read a"));
+        check_commands(id);
         ++seen["alive at the end of a round"];
       } catch (const session::SessionGone&) {
         ++seen["gone at the end of a round"];
@@ -205,6 +207,8 @@ class Model {
   }
   // A caller that has gone away before the answer.
   Task<> given_up(Task<> work, std::size_t turns_of_the_loop) {
+    // What is spawned refers to this: a caller that gives up this one waits for it.
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     const auto executor = sessions_->loop().get_executor();
     asio::cancellation_signal signal;
     AsyncEvent ended(executor);
@@ -229,10 +233,11 @@ class Model {
     const std::string id =
         *std::next(ids_.begin(), static_cast<std::ptrdiff_t>(below(ids_.size())));
     session::SessionManager& manager = **sessions_;
-    if (kind < 60) co_return co_await run(id);
+    if (kind < 52) co_return co_await run(id);
+    if (kind < 56) co_return co_await start(id);
+    if (kind < 60) co_return co_await use(id);
     if (kind < 70) {
-      co_await manager.pause(id, "ann");
-      ++seen["paused"];
+      co_await pause(id);
     } else if (kind < 78) {
       co_await manager.resume(id, "ann");
     } else if (kind < 84) {
@@ -275,6 +280,50 @@ class Model {
     ++seen["turns"];
   }
 
+  Task<> pause(std::string id) {
+    const auto background = static_cast<session::Background>(below(3));
+    if (background == session::Background::wait)  // a command may run for ever
+      co_return co_await given_up(pause_so(std::move(id), background), below(500));
+    co_await pause_so(std::move(id), background);
+  }
+  Task<> pause_so(std::string id, session::Background background) {
+    const session::PauseAnswer answer =
+        co_await (*sessions_)->pause(std::move(id), "ann", background);
+    ++seen["paused"];
+    if (!answer.ended_executions.empty()) ++seen["paused with commands"];
+    CHECK((background == session::Background::end || answer.ended_executions.empty()));
+  }
+  Task<> start(std::string id) {
+    co_await (*sessions_)->start(std::move(id), "ann", {.shell = "serve"});
+    ++seen["commands started"];
+  }
+  // Something that uses the sandbox for a while, and then ends what runs in the background.
+  Task<> use(std::string id) {
+    co_await (*sessions_)->use(std::move(id), "ann", [this](session::LiveSandbox& sandbox) {
+      return hold(dynamic_cast<test::FakeSandbox&>(sandbox));
+    });
+    ++seen["used beside turns"];
+  }
+  Task<> hold(test::FakeSandbox& sandbox) {
+    co_await delay();
+    sandbox.end_commands();
+  }
+  static Task<> nothing() { co_return; }
+  // What memory says of the commands of a session is so.
+  void check_commands(const std::string& id) {
+    while (sessions_->loop().poll() > 0) {
+    }
+    const std::vector<std::string> running = sessions_->run((*sessions_)->get(id, "ann")).running;
+    if (running.empty()) return;
+    std::set<std::string> there;
+    sessions_->run((*sessions_)->use(id, "ann", [&there](session::LiveSandbox& sandbox) {
+      there = dynamic_cast<test::FakeSandbox&>(sandbox).running();
+      return nothing();
+    }));
+    CHECK(std::set<std::string>(running.begin(), running.end()) == there);
+    ++seen["commands alive at the end of a round"];
+  }
+
   const test::Disk& disk_;
   std::mt19937_64 random_;
   std::optional<OpenSessions> sessions_;
@@ -302,10 +351,12 @@ TEST_CASE("A2: A22: ten thousand random calls with failures leave no session stu
     model.round(calls / 10);
     model.open();
   }
-  for (const char* kind : {"created", "turns", "paused", "resumed", "removed", "gone", "failed",
-                           "given up", "work lost and told", "failures of sandboxes",
-                           "failures of the store", "lost answers of the store", "refused: busy",
-                           "alive at the end of a round", "gone at the end of a round"}) {
+  for (const char* kind :
+       {"created", "turns", "paused", "resumed", "removed", "gone", "failed", "given up",
+        "work lost and told", "failures of sandboxes", "failures of the store",
+        "lost answers of the store", "refused: busy", "commands started", "paused with commands",
+        "used beside turns", "commands alive at the end of a round", "alive at the end of a round",
+        "gone at the end of a round"}) {
     CAPTURE(kind);
     CHECK(model.seen[kind] > 0);
   }

@@ -242,7 +242,8 @@ TEST_CASE("a session that needs memory which idle ones hold takes their place") 
   CHECK(sessions.world.alive == 0);  // all that could give way has
 }
 
-TEST_CASE("A13: A16: the sweep comes every 60 seconds, and starts and stops as often as one likes") {
+TEST_CASE(
+    "A13: A16: the sweep comes every 60 seconds, and starts and stops as often as one likes") {
   const Disk disk;
   OpenSessions sessions(disk, {.idle_timeout = 1000ms});
   const std::string id = sessions.used();
@@ -349,7 +350,8 @@ TEST_CASE(
   CHECK(fresh.resumed->work_lost);
 }
 
-TEST_CASE("A21: A22: A23: the nine numbers are consistent, and tell how resumes found the process") {
+TEST_CASE(
+    "A21: A22: A23: the nine numbers are consistent, and tell how resumes found the process") {
   const Disk disk;
   OpenSessions sessions(disk, {.max_sandboxes = 7});
   sessions.world.spares = 2;
