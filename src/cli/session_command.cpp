@@ -90,6 +90,19 @@ session::EndAction action_in(const std::string& text) {
   return *enum_value<session::EndAction>(text);  // the option has checked it
 }
 
+int complain(const SessionOptions& options) try {
+  if (options.as_json)
+    std::cout << api::error_line(api::problem_of(std::current_exception())) << std::flush;
+  throw;
+} catch (const session::SnapshotDamaged& error) {
+  const int code = complain_about_current_exception();
+  std::cerr << "hearth: to go back to that: hearth session resume " << error.session_id
+            << " --generation " << error.fallback.value_or(0) << '\n';
+  return code;
+} catch (...) {
+  return complain_about_current_exception();
+}
+
 void print(const SessionOptions& options, const session::SessionView& view) {
   if (options.as_json) {
     std::cout << boost::json::serialize(session_json(view)) << '\n';
@@ -353,8 +366,17 @@ Task<int> show(const SessionOptions& options, SessionWork& work) {
 }
 
 Task<int> remove(const SessionOptions& options, SessionWork& work) {
-  for (const std::string& id : options.ids) co_await work.sessions().remove(id, local_owner);
-  co_return exit_code::ok;
+  int code = exit_code::ok;
+  for (const std::string& id : options.ids) {
+    try {
+      co_await work.sessions().remove(id, local_owner);
+    } catch (const session::SessionNotFound&) {
+      code = complain(options);
+    } catch (const session::SessionGone&) {
+      code = complain(options);
+    }
+  }
+  co_return code;
 }
 
 Task<int> export_tar(const SessionOptions& options, SessionWork& work) {
@@ -381,16 +403,15 @@ Task<int> print_stats(const SessionOptions& options, SessionWork& work) {
 
 // ---- the command line
 
-int work_or_complain(SessionOptions& options, const SessionTask& task) try {
+template <typename Act>
+int work_or_complain(SessionOptions& options, const Act& task_for) try {
   if (!options.config.empty()) options.plan.config = options.config;
   options.plan.pool_size = 0;  // a sandbox is made when it is needed
-  return with_sessions(options.plan, task);
+  return with_sessions(options.plan, task_for(options));
 } catch (const CLI::Error&) {
   throw;
 } catch (...) {
-  if (options.as_json)
-    std::cout << api::error_line(api::problem_of(std::current_exception())) << std::flush;
-  return complain_about_current_exception();
+  return complain(options);
 }
 
 class Commands {
@@ -407,7 +428,7 @@ class Commands {
     command->add_option("-c,--config", options->config, "The configuration")->type_name("FILE");
     command->add_flag("--json", options->as_json, "Print JSON");
     command->callback(
-        [options, act, &result = result_] { result = work_or_complain(*options, act(*options)); });
+        [options, act, &result = result_] { result = work_or_complain(*options, act); });
     return {command, options};
   }
 

@@ -57,6 +57,19 @@ look(b".")
 """
 
 
+def processes_called(line):
+    """Of the whole machine, by their command line."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as file:
+                if file.read().decode(errors="replace").split("\0")[:-1] == line.split():
+                    found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
 class Sessions(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -243,6 +256,20 @@ class Hang:
         self.assertIn("there is no session ses_nothing", done.stderr)
         self.assertIn("total 0\n", self.hearth("stats").stdout)
 
+    def test_rm_goes_on_when_one_of_them_is_not_there(self):
+        kept, session = self.new(), self.new()
+        done = self.hearth("rm", "ses_nothing", session, code=2)
+        self.assertIn("there is no session ses_nothing", done.stderr)
+        listed = json.loads(self.hearth("list", "--json").stdout)["items"]
+        self.assertEqual([item["id"] for item in listed], [kept])
+
+    def test_a_script_that_is_not_there_is_an_error_of_the_command_line(self):
+        session = self.new()
+        done = self.hearth("run", session, "no-such-file.py", code=2)
+        self.assertIn("no-such-file.py: No such file", done.stderr)
+        failed = self.hearth("run", "--json", session, "no-such-file.py", code=2)
+        self.assertEqual(json.loads(failed.stdout)["type"], "error")
+
     def test_the_configuration_of_another_directory_is_not_used_unless_it_is_named(self):
         session = self.new()
         with tempfile.TemporaryDirectory() as place:
@@ -274,11 +301,20 @@ class Hang:
         done = self.hearth("run", session, script="print('ran')", code=2)
         self.assertEqual(done.stdout, "")
         self.assertIn("it can be resumed from generation 1", done.stderr)
+        way_out = "hearth session resume %s --generation 1\n" % session
+        self.assertIn(way_out, done.stderr)
+        self.hearth(*way_out.split()[2:])
+        self.assertEqual(self.run_in(session, "import os; print(os.listdir())"), "[]\n")
 
     def test_a20_a28_one_process_owns_them_and_after_its_kill_the_loss_is_told(self):
         session = self.new()
         self.run_in(session, "open('a', 'w').write('kept')")
-        script = "open('a', 'w').write('lost'); print('begun', flush=True)\nwhile True: pass"
+        leftover = "sleep %d" % (10**9 + os.getpid())  # no other process has such a line
+        script = (
+            "import subprocess; open('a', 'w').write('lost')\n"
+            "subprocess.Popen(%r, start_new_session=True); print('begun', flush=True)\n"
+            "while True: pass" % leftover.split()
+        )
         with subprocess.Popen(
             [HEARTH, "session", "run", session],
             stdin=subprocess.PIPE,
@@ -291,10 +327,12 @@ class Hang:
             self.assertEqual(process.stdout.readline(), "begun\n")
             refused = self.hearth("list", code=2)
             self.assertIn("another Hearth process owns the store", refused.stderr)
+            self.assertEqual(len(processes_called(leftover)), 1)
             process.send_signal(signal.SIGKILL)
         done = self.hearth("run", session, script="print(open('a').read())")
         self.assertEqual(done.stdout, "kept\n")
         self.assertIn("after its last pause is lost", done.stderr)
+        self.assertEqual(processes_called(leftover), [])
 
     def test_an_interrupt_ends_the_script_and_keeps_its_files(self):
         session = self.new()
