@@ -270,7 +270,9 @@ Task<> SessionManager::watch(SessionTable::Guest guest, std::shared_ptr<LiveSand
   });
   try {
     co_await sandbox->ended(execution_id);
-  } catch (const Error&) {  // it has ended with its sandbox
+  } catch (const Error& error) {
+    log::debug("background command ended with its sandbox",
+               {{"session", guest->record.id}, {"error", error.what()}});
   }
 }
 

@@ -66,6 +66,7 @@ TEST_CASE("A21: the nine numbers are in the log when sessions are closed") {
     OpenSessions sessions(disk, {.max_sandboxes = 7});
     sessions.used();
   }
-  CHECK(log.has("sessions are closed total=1 cold=1 warming=0 warm=0 waiting=0 running=0 "
-                "maxCapacity=7 resumeWarmHits=0 resumeColdHits=0"));
+  CHECK(
+      log.has("sessions are closed total=1 cold=1 warming=0 warm=0 waiting=0 running=0 "
+              "maxCapacity=7 resumeWarmHits=0 resumeColdHits=0"));
 }
