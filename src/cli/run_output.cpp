@@ -2,6 +2,7 @@
 
 #include "base/joined.h"
 #include "cli/exit_code.h"
+#include "cli/missing_module.h"
 #include "cli/pretty_json.h"
 
 #include <fmt/format.h>
@@ -48,6 +49,9 @@ class HumanOutput : public RunOutput {
     if (options_.in_steps && (result.state_lost || !result.sandbox_usable))
       errors_ << "The variables of earlier steps are lost.\n";
     if (options_.quiet) return;
+    if (const std::string advice = advice_on_missing_module(result, execution.file);
+        !advice.empty())
+      errors_ << "hearth: " << advice << '\n';
     const bool good = result.verdict == Verdict::ok;
     errors_ << colour(good ? "32" : "31") << execution::name_of(result.verdict) << colour("0")
             << colour("2") << (execution.file.empty() ? "" : " " + execution.file)

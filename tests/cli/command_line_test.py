@@ -4,6 +4,7 @@
 Argument: the hearth program.
 """
 import os
+import pty
 import subprocess
 import sys
 import tempfile
@@ -83,6 +84,14 @@ class CommandLine(unittest.TestCase):
                 self.assertTrue(done.stderr.startswith(said), done.stderr)
                 self.assertTrue(done.stderr.endswith("--help` explains it)\n"), done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_on_a_terminal_it_asks_for_a_file_and_waits_for_none(self):
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        self.addCleanup(os.close, theirs)
+        done = self.hearth("run", stdin=theirs)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("hearth run: FILE, - or --interactive is required", done.stderr)
 
     def test_help_explains_a_command(self):
         for arguments, usage in [

@@ -264,6 +264,28 @@ class Run(RunCase):
         self.assertEqual((done.returncode, done.stdout), (0, "[] []\n"), done.stderr)
         self.assertEqual(self.run_hearth(self.file("bad.py", "1/0"), two, "-q").returncode, 1)
 
+    def test_a_module_beside_the_script_is_named_with_the_option_that_copies_it(self):
+        os.mkdir(os.path.join(self.folder.name, "package"))
+        self.file("package/__init__.py", "answer = 42")
+        self.file("helper.py", "answer = 42")
+        self.file("up.py", "")
+        for module in ("helper", "package"):
+            script = self.file("main.py", "import %s\nprint(%s.answer)" % (module, module))
+            done = self.run_hearth(script)
+            (advice,) = [line for line in done.stderr.splitlines() if "--put" in line]
+            place = advice.rpartition("--put ")[2].rpartition(" copies it there")[0]
+            self.assertEqual(
+                advice,
+                "hearth: %s is not in the sandbox; --put %s copies it there" % (place, place),
+            )
+            done = self.run_hearth("--put", place, script)
+            self.assertEqual((done.returncode, done.stdout), (0, "42\n"), done.stderr)
+        for script in ("import not_there", "raise ModuleNotFoundError('No module named \\'../up')"):
+            done = self.run_hearth(self.file("main.py", script))
+            self.assertNotIn("--put", done.stderr)
+        done = self.run_hearth("-q", self.file("main.py", "import helper"))
+        self.assertNotIn("--put", done.stderr)
+
     def test_variables_mounts_and_tools(self):
         self.file("data.txt", "mounted")
         tool = self.file("shout.py", "def shout(text):\n    return text.upper()\n")
