@@ -246,15 +246,17 @@ class Source(SharedHarness):
         self.assertEqual(self.run_script("\ufeffprint('bom')").stdout, "bom\n")
 
     def test_processes_that_are_not_forked_find_the_script(self):
-        script = (
-            "import multiprocessing, os\ndef square(x): return x * x\nif __name__ == '__main__':\n"
+        # A directory of its own: others make such files in /tmp at the same time.
+        own = "import os, tempfile; tempfile.tempdir = os.getcwd()\n"
+        script = own + (
+            "import multiprocessing\ndef square(x): return x * x\nif __name__ == '__main__':\n"
             "    with multiprocessing.get_context(%r).Pool(1) as pool: "
             "print(pool.map(square, [3]))\n"
         )
         for method in ("spawn", "forkserver"):
             turn = self.run_script(script % method)
             self.assertEqual((turn.stdout, turn.outcome), ("[9]\n", "completed"), turn.stderr)
-        left = "import glob, tempfile; print(glob.glob(tempfile.gettempdir() + '/script-*.py'))"
+        left = own + "import glob; print(glob.glob(tempfile.gettempdir() + '/script-*.py'))"
         self.assertEqual(self.run_script(left).stdout, "[]\n")
 
 
