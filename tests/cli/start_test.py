@@ -4,6 +4,7 @@ hearth program."""
 import glob
 import json
 import os
+import pty
 import re
 import signal
 import shutil
@@ -97,6 +98,25 @@ class WithoutCgroups(OrdinaryUser):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         result = json.loads(done.stdout)
         self.assertEqual(result["sandbox"]["degraded"], ["memory", "pids", "cpu"])
+
+    def test_the_prompt_says_what_is_degraded_before_the_first_step(self):
+        ours, theirs = pty.openpty()
+        ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+        process = subprocess.Popen(
+            [self.hearth, "run", "-i"],
+            cwd=self.home,
+            env={"PATH": "/usr/bin:/bin", "HOME": self.home, "TERM": "dumb"},
+            preexec_fn=become(USER),
+            **ends,
+        )
+        os.close(theirs)
+        with process, os.fdopen(ours, "r+b", buffering=0) as terminal:
+            shown = b""
+            while b">>> " not in shown:
+                shown += terminal.read(4096)
+            terminal.write(b"\x04")
+            self.assertEqual(process.wait(PATIENCE_SECONDS), 0)
+        self.assertIn(b" no network. (degraded: memory, pids, cpu)\r\n", shown)
 
     def test_more_memory_than_allowed_is_an_error_and_not_a_memory_limit(self):
         done = self.run_hearth(
