@@ -9,8 +9,10 @@
 #include <boost/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 namespace hearth::docker {
 namespace {
@@ -103,6 +105,19 @@ json::array masked_paths() {
           "/sys/firmware",     "/proc/pressure"};
 }
 
+// As in isolate/network.cpp, for its reasons. The engine does not start a container with a setting
+// that its kernel has for the whole machine only.
+json::object network_settings(const ContainerOrder& order) {
+  json::object settings{{"net.ipv4.tcp_orphan_retries", "1"},
+                        {"net.ipv4.tcp_rmem", "4096 65536 131072"},
+                        {"net.core.somaxconn", "128"}};
+  if (order.has_new_network_settings) {
+    settings["net.ipv4.tcp_rto_max_ms"] = "1000";
+    settings["net.core.tstamp_allow_data"] = "0";
+  }
+  return settings;
+}
+
 bool is_gvisor(std::string_view runtime) { return runtime.starts_with("runsc"); }
 
 json::object host_config(const ContainerOrder& order, uid_t uid) {
@@ -114,8 +129,7 @@ json::object host_config(const ContainerOrder& order, uid_t uid) {
   host["NetworkMode"] = "none";
   if (!is_gvisor(order.runtime)) {  // it has a /proc and a network of its own
     host["MaskedPaths"] = masked_paths();
-    // As in isolate/network.cpp: connections without an owner are counted for the whole machine.
-    host["Sysctls"] = {{"net.ipv4.tcp_orphan_retries", "1"}, {"net.core.somaxconn", "128"}};
+    host["Sysctls"] = network_settings(order);
   }
   host["IpcMode"] = "private";
   host["CgroupnsMode"] = "private";
@@ -192,6 +206,16 @@ bool is_without_network(const json::value& inspected) {
 }
 
 }  // namespace
+
+bool has_new_network_settings(std::string_view kernel) {
+  constexpr std::pair<unsigned, unsigned> first_known{6, 18};
+  std::pair<unsigned, unsigned> version;
+  const char* const end = kernel.data() + kernel.size();
+  const char* const dot = std::from_chars(kernel.data(), end, version.first).ptr;
+  if (dot == end || *dot != '.') return false;
+  std::from_chars(dot + 1, end, version.second);
+  return version >= first_known;
+}
 
 std::vector<std::string> init_command(const std::vector<std::string>& preload,
                                       const std::vector<std::string>& writable,

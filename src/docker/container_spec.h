@@ -12,6 +12,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hearth::docker {
@@ -42,6 +43,9 @@ struct ContainerOrder {
   // Whether the engine can make what is mounted below a read-only directory read-only too
   // (API 1.44).
   bool has_recursive_read_only = false;
+  // Whether each network namespace has the settings of newer kernels: no copies of packets with
+  // time stamps, and how long TCP waits at most.
+  bool has_new_network_settings = false;
   std::map<std::string, std::string> labels{};
 };
 
@@ -51,6 +55,9 @@ std::vector<std::string> init_command(const std::vector<std::string>& preload,
                                       const std::vector<std::string>& options);
 // What init can check under `runtime`: gVisor's /proc tells less than the kernel's.
 std::string confinement_under(const std::string& runtime);
+
+// By its version, as in "6.18.44-generic": older ones may lack them or have them for the machine.
+bool has_new_network_settings(std::string_view kernel);
 
 // The disks of the engine's machine, if their reads are to be limited. They are known only if that
 // machine is this one: throws Error for an engine that may be on another.

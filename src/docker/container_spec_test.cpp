@@ -89,6 +89,22 @@ TEST_CASE("an order has every protection") {
     CHECK(variable.as_string().find("SECRET") == json::string::npos);
 }
 
+TEST_CASE("settings of newer kernels are a container's only where the kernel has them") {
+  CHECK(has_new_network_settings("6.18.44-fc"));
+  CHECK(has_new_network_settings("7.0"));
+  for (const char* older : {"6.17.1", "5.19.0-generic", "6", "", "unknown"})
+    CHECK_FALSE(has_new_network_settings(older));
+
+  ContainerOrder wanted = order();
+  const auto settings = [&] {
+    return container_body(wanted, uid).at("HostConfig").at("Sysctls").as_object();
+  };
+  CHECK_FALSE(settings().contains("net.core.tstamp_allow_data"));
+  wanted.has_new_network_settings = true;
+  CHECK(settings().at("net.core.tstamp_allow_data") == json::value("0"));
+  CHECK(settings().at("net.ipv4.tcp_rto_max_ms") == json::value("1000"));
+}
+
 TEST_CASE("disk reads are limited on each disk if the blueprint says so") {
   ContainerOrder wanted = order();
   CHECK_FALSE(

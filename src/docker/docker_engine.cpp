@@ -140,6 +140,7 @@ Task<> DockerEngine::look() {
   if (const std::uint64_t count = number_at(info.body, {"NCPU"}); count > 0)
     cores_ = static_cast<double>(count);
   limits_swap_ = at(info.body, {"SwapLimit"}) != json::value(false);
+  kernel_ = text_at(info.body, {"KernelVersion"});
   if (!limits_swap_)
     log::warning(
         "Docker engine cannot limit swap: what sandboxes have in memory may reach its disk");

@@ -40,6 +40,7 @@ class DockerEngine {
   double cores() const { return cores_; }
   bool limits_swap() const { return limits_swap_; }
   bool has_recursive_read_only() const;
+  const std::string& kernel() const { return kernel_; }  // its version
   const std::string& seccomp_profile() const { return seccomp_profile_; }
 
   // For containers of this process.
@@ -67,6 +68,7 @@ class DockerEngine {
   EngineIdentity identity_;
   double cores_ = 1;
   bool limits_swap_ = true;
+  std::string kernel_;
   ContainerUids uids_;
   std::string seccomp_profile_;
   std::array<Mutex, 4> lanes_;

@@ -104,6 +104,7 @@ DockerSource::DockerSource(const asio::any_io_executor& executor,
   order_.limits_swap = engine_->limits_swap();
   order_.disks = disks_to_limit(config.resource_limits, engine_->options().address);
   order_.has_recursive_read_only = engine_->has_recursive_read_only();
+  order_.has_new_network_settings = has_new_network_settings(engine_->kernel());
   order_.labels = engine_->labels(config.name);
   order_.config = std::move(config);
   order_.mounts = backend::resolve_mounts(

@@ -148,6 +148,12 @@ bool Commands::handle_exit(pid_t pid, int wait_status, const rusage& usage) {
   return true;
 }
 
+void Commands::note_memory_kill(const std::string& why) {
+  memory_kills_.note_own();
+  for (const auto& command : running_)
+    if (!command->is_background()) host_.send({command->execution_id(), wire::Log{"warning", why}});
+}
+
 void Commands::advance(Clock::time_point now) {
   if (running_.empty()) return;
   const std::uint64_t kills = memory_kills_.count();

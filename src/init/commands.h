@@ -46,6 +46,8 @@ class Commands {
   // False if the process that exited is no command's runner.
   bool handle_exit(pid_t pid, int wait_status, const rusage& usage);
   void advance(Clock::time_point now);
+  // Init kills all processes, for memory that no cgroup counts.
+  void note_memory_kill(const std::string& why);
 
   // Before a reset, which kills their processes. Each is told to have been cancelled.
   void forget_all();

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace hearth::init {
 
@@ -43,6 +44,13 @@ inline constexpr std::chrono::milliseconds prepare_delay{50};
 inline constexpr int max_reaped_at_once = 256;
 // Commands at once. Each has a process of its own beside those of the command.
 inline constexpr std::size_t max_commands = wire::max_listed_commands;
+
+// Sockets of the Internet in a sandbox, with connections that wait to be accepted. How soon it is
+// noticed that there are more.
+inline constexpr std::uint64_t max_internet_sockets = 2048;
+inline constexpr std::chrono::milliseconds socket_check_interval{100};
+// What was killed for them needs a moment to be gone.
+inline constexpr std::chrono::seconds socket_kill_patience{1};
 
 // Open files. A process may send descriptors while its user has fewer in flight than its own limit.
 // So init can still send some when scripts have used up theirs.

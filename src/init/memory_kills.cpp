@@ -15,7 +15,7 @@ MemoryKills::MemoryKills(const std::string& cgroup_directory) {
   }
 }
 
-std::uint64_t MemoryKills::count() const {
+std::uint64_t MemoryKills::of_kernel() const {
   if (!file_) return 0;
   std::array<char, 1024> text{};
   const ssize_t size = ::pread(file_.get(), text.data(), text.size(), 0);

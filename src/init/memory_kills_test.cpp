@@ -31,7 +31,10 @@ TEST_CASE("kills for memory are counted as they come, and are none where they ca
   CHECK(MemoryKills(version_1.path()).count() == 5);
 
   const test::TemporaryDirectory neither;
-  CHECK(MemoryKills(neither.path()).count() == 0);
+  MemoryKills own(neither.path());
+  CHECK(own.count() == 0);
+  own.note_own();
+  CHECK(own.count() == 1);
 }
 
 }  // namespace hearth::init

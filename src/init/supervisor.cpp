@@ -85,7 +85,8 @@ std::vector<pollfd> Supervisor::interests() const {
 
 int Supervisor::poll_timeout_ms(Clock::time_point now) const {
   if (more_to_reap_ || streams_.is_ready()) return 0;
-  Clock::time_point wake = std::min({turns_.wake_at(), sweep_.wake_at(), commands_.wake_at()});
+  Clock::time_point wake =
+      std::min({turns_.wake_at(), sweep_.wake_at(), commands_.wake_at(), sockets_.wake_at()});
   if (lacks_worker()) wake = std::min(wake, preparation_.due_at());
   // A leftover process may stop the new worker again and again.
   if (busy() && preparation_.under_way() && workers_.leftovers_possible())
@@ -116,6 +117,7 @@ void Supervisor::begin() {
 void Supervisor::advance() {
   if (exit_code_) return;
   const Clock::time_point now = Clock::now();
+  if (sockets_.finds_too_many(now, runs_code())) kill_for_sockets();
   turns_.advance(now);
   commands_.advance(now);
   preparation_.set_commands_run(workers_.commands_run());
@@ -249,6 +251,17 @@ void Supervisor::sweep_strays(Clock::time_point now) {
   if (steps > 0) sweep_.spare_tree(steps);
   if (sweep_.advance(now, spared)) commands_.strays_are_gone();
   sweep_.forget_tree(steps);
+}
+
+// As the kernel does for memory that it counts. The turn and the commands then end by themselves.
+void Supervisor::kill_for_sockets() {
+  const std::string why = "killed: more than " + std::to_string(max_internet_sockets) +
+                          " sockets, with connections that wait to be accepted";
+  turns_.note_memory_kill(why);
+  commands_.note_memory_kill(why);
+  std::vector<pid_t> spared = workers_.prepared_pids();
+  if (preparation_.maker_pid() > 0) spared.push_back(preparation_.maker_pid());
+  sweep_.processes().kill_all_but(spared);
 }
 
 void Supervisor::advance_reset(Clock::time_point now) {

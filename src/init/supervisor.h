@@ -23,6 +23,7 @@
 #include "init/options.h"
 #include "init/preparation.h"
 #include "init/sandbox_failed.h"
+#include "init/socket_watch.h"
 #include "init/sweep.h"
 #include "init/turn_runner.h"
 #include "init/worker_slots.h"
@@ -81,6 +82,10 @@ class Supervisor {
 
   bool busy() const { return turns_.busy() || reset_ != Reset::none; }
   bool lacks_worker() const;
+  bool runs_code() const {
+    return turns_.busy() || workers_.has_interactive() || workers_.commands_run();
+  }
+  void kill_for_sockets();
   void advance_reset(Clock::time_point now);
   void sweep_strays(Clock::time_point now);
 
@@ -101,6 +106,7 @@ class Supervisor {
   CleanUp clean_up_;
   TurnRunner turns_{host_, preparation_, workers_, sweep_};
   Commands commands_;
+  SocketWatch sockets_;
   Reset reset_ = Reset::none;
   wire::ResetDone reset_result_;
   bool more_to_reap_ = false;

@@ -74,6 +74,11 @@ void TurnRunner::add_reaped_usage(const rusage& usage) {
   if (turn_) turn_->add_reaped_usage(usage);
 }
 
+void TurnRunner::note_memory_kill(const std::string& why) {
+  memory_kills_.note_own();
+  if (runs()) host_.send({turn_->request().execution_id, wire::Log{"warning", why}});
+}
+
 void TurnRunner::advance(Clock::time_point now) {
   if (workers_.has_interactive() && workers_.of(wire::Mode::interactive).expected_back())
     await_return(now);

@@ -25,6 +25,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace hearth::init {
@@ -48,6 +49,8 @@ class TurnRunner {
   // False if the process that exited is not the turn's worker.
   bool handle_exit(pid_t pid, int wait_status, const rusage& usage);
   void add_reaped_usage(const rusage& usage);
+  // Init kills all processes, for memory that no cgroup counts.
+  void note_memory_kill(const std::string& why);
 
   // Does whatever the state asks for next.
   void advance(Clock::time_point now);

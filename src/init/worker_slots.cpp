@@ -74,6 +74,12 @@ std::vector<pid_t> WorkerSlots::pids() const {
   return pids;
 }
 
+std::vector<pid_t> WorkerSlots::prepared_pids() const {
+  std::vector<pid_t> pids;
+  add_pids(pids, prepared_);
+  return pids;
+}
+
 std::vector<pid_t> WorkerSlots::spared_after_turn(wire::Mode mode, bool worker_exited) const {
   std::vector<pid_t> spared;
   spared.reserve(8);  // two for each worker, and those that the caller adds

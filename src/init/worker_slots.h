@@ -50,6 +50,8 @@ class WorkerSlots {
 
   // All workers, with their memory holders.
   std::vector<pid_t> pids() const;
+  // The one that has run nothing.
+  std::vector<pid_t> prepared_pids() const;
   // Which processes the sweep after a turn must not kill, besides the maker of workers: those that
   // are not the turn's. With `worker_exited` also its memory holder, unless that has run.
   std::vector<pid_t> spared_after_turn(wire::Mode mode, bool worker_exited) const;

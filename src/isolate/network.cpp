@@ -80,15 +80,29 @@ bool write_setting(const char* path, const char* value) {
   return written || fail(path);
 }
 
+// Debian 12's kernel shows net.core to no user namespace, and older kernels have some settings for
+// the whole machine only. There they stay as they are.
+bool write_setting_if_there(const char* path, const char* value) {
+  const bool is_missing = ::access(path, F_OK) != 0 && errno == ENOENT;
+  return is_missing || write_setting(path, value);
+}
+
 // The kernel counts TCP connections that no process has open any more for the whole machine, and
-// resets those of other programs when there are too many. So here they end within a second, and
-// few can wait to be accepted: no cgroup counts these.
+// resets those of other programs when there are too many. So here they end within seconds, and
+// few can wait to be accepted: no cgroup counts these. What one of them holds is bounded, too, as
+// is the packet that the kernel takes on every connection beyond the limit of a cgroup.
 bool limit_connections() {
-  constexpr const char* waiting = "/proc/sys/net/core/somaxconn";
-  // Debian 12's kernel shows net.core to no user namespace: there it stays 4096.
-  const bool cannot_be_set = ::access(waiting, F_OK) != 0 && errno == ENOENT;
+  // While the other end has no room but answers, only the longest wait between retries ends one.
   return write_setting("/proc/sys/net/ipv4/tcp_orphan_retries", "1") &&
-         (cannot_be_set || write_setting(waiting, "128"));
+         write_setting_if_there("/proc/sys/net/ipv4/tcp_rto_max_ms", "1000") &&
+         write_setting("/proc/sys/net/ipv4/tcp_rmem", "4096 65536 131072") &&
+         write_setting_if_there("/proc/sys/net/core/somaxconn", "128");
+}
+
+// A control message asks for a copy of a packet in the socket's error queue, which nothing counts,
+// and no filter sees it.
+bool forbid_copies_of_packets() {
+  return write_setting_if_there("/proc/sys/net/core/tstamp_allow_data", "0");
 }
 
 }  // namespace
@@ -114,7 +128,7 @@ void learn_untouched_network() {
 bool enter_network(const HearthSandboxSpec& spec) {
   if (spec.network >= 0 && ::setns(spec.network, CLONE_NEWNET) == 0 && is_untouched()) return true;
   if (::unshare(CLONE_NEWNET) != 0) return fail("create a network namespace");
-  return raise_loopback() && limit_connections();
+  return raise_loopback() && limit_connections() && forbid_copies_of_packets();
 }
 
 }  // namespace hearth::isolate

@@ -15,12 +15,17 @@ namespace {
 
 namespace json = boost::json;
 
+Action action_of(const json::object& entry) {
+  if (entry.at("action") == json::value("SCMP_ACT_ALLOW")) return Action::allow;
+  if (entry.at("errnoRet") == json::value(0)) return Action::ignore;
+  return entry.at("errnoRet") == json::value(ENOTSUP) ? Action::lack : Action::refuse;
+}
+
 std::vector<Rule> rules_in(const json::value& profile) {
   std::vector<Rule> rules;
   for (const json::value& entry : profile.at("syscalls").as_array()) {
     const json::object& one = entry.as_object();
-    const bool allows = one.at("action") == json::value("SCMP_ACT_ALLOW");
-    if (!allows && one.at("errnoRet") == json::value(ENOSYS)) continue;
+    if (one.contains("errnoRet") && one.at("errnoRet") == json::value(ENOSYS)) continue;
     std::vector<Condition> conditions;
     if (const json::value* args = one.if_contains("args"))
       for (const json::value& arg : args->as_array()) {
@@ -32,11 +37,8 @@ std::vector<Rule> rules_in(const json::value& profile) {
         conditions.push_back(differs ? Condition{argument, ~std::uint64_t{0}, value, true}
                                      : Condition{argument, value, second});
       }
-    const bool lacks = !allows && one.at("errnoRet") == json::value(ENOTSUP);
-    const Action refusal = lacks ? Action::lack : Action::refuse;
     for (const json::value& name : one.at("names").as_array())
-      rules.push_back(
-          {std::string(name.as_string()), allows ? Action::allow : refusal, conditions});
+      rules.push_back({std::string(name.as_string()), action_of(one), conditions});
   }
   return rules;
 }

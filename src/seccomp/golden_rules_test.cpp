@@ -23,9 +23,10 @@ constexpr const char* head =
     "# The seccomp rules of sandboxes, zygotes and builds, as src/seccomp/rules.cpp makes them. A "
     "call "
     "without\n"
-    "# a rule fails with ENOSYS, a refused one with EPERM, a lacking one with ENOTSUP. All "
-    "conditions of a\n"
-    "# rule must hold. Numbers are those of x86_64.\n"
+    "# a rule fails with ENOSYS, a refused one with EPERM, a lacking one with ENOTSUP, an "
+    "ignored\n"
+    "# one succeeds without effect. All conditions of a rule must hold. Numbers are those of "
+    "x86_64.\n"
     "#\n"
     "# golden_rules_test.cpp compares this file with the code. To update it after a deliberate "
     "change,\n"
@@ -41,7 +42,7 @@ std::string text_of(const Condition& condition) {
 }
 
 std::string line_of(const Rule& rule) {
-  constexpr const char* words[] = {"allow", "refuse", "lack"};
+  constexpr const char* words[] = {"allow", "refuse", "lack", "ignore"};
   std::string line =
       fmt::format("{:<7} {}", words[static_cast<std::size_t>(rule.action)], rule.call);
   if (!rule.conditions.empty()) line += "  if " + joined(rule.conditions, ", ", text_of);

@@ -21,9 +21,10 @@ enum class Action {
   allow,
   refuse,  // EPERM
   lack,    // ENOTSUP: what libraries expect of a file system that has no such thing
+  ignore,  // 0: a success without an effect
 };
 
-int error_of(Action action);  // of one that does not allow
+int error_of(Action action);  // of one that does not allow; 0 is none
 
 struct Rule {
   std::string call;

@@ -61,27 +61,27 @@ TEST_CASE_TEMPLATE("connections that no process has open end soon, as the machin
                    Backend, ON_EVERY_BACKEND) {
   Backend backend;
   const auto result = backend.run(R"(
-import socket, time
+import os, select, socket, time
 def orphans():
     for line in open("/proc/net/sockstat"):
         if line.startswith("TCP:"): return int(line.split()[4])
 listener = socket.socket()
-listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
 listener.bind(("127.0.0.1", 0))
 listener.listen(4096)
 left = 0
-while left < 100:
+while left < 10:
     one = socket.socket()
     one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
     one.connect(listener.getsockname())
     one.setblocking(False)
-    try:
-        while True: one.send(bytes(4000))
-    except BlockingIOError: pass
+    while select.select([], [one], [], 0.1)[1]:
+        try: one.send(bytes(4000))
+        except BlockingIOError: pass
     one.close()
     left += 1
 print(orphans() > 0)
-while orphans() > 0: time.sleep(0.05)
+# An older kernel tries for minutes while the other end answers: there only their number is bounded.
+while os.path.exists("/proc/sys/net/ipv4/tcp_rto_max_ms") and orphans() > 0: time.sleep(0.05)
 waiting = 0
 try:
     while waiting < 1000:
