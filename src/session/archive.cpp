@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 namespace hearth::session {
@@ -40,6 +42,13 @@ TreeKind kind_of(archive_entry* entry) {
 std::string either(const char* bytes, const char* utf8) {
   if (bytes != nullptr) return bytes;
   return utf8 != nullptr ? utf8 : "";
+}
+
+// An archive may name any year; those beyond 1677 and 2262 become the nearest that fits.
+std::int64_t nanoseconds_of(std::int64_t seconds, std::int64_t rest) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / ns_per_second - 1;
+  return std::clamp(seconds, -most, most) * ns_per_second +
+         std::clamp<std::int64_t>(rest, 0, ns_per_second - 1);
 }
 
 std::string text_or_empty(const char* text) { return text == nullptr ? std::string() : text; }
@@ -148,7 +157,7 @@ std::optional<TreeEntry> ArchiveReader::next() {
       entry.kind == TreeKind::file ? static_cast<std::uint64_t>(::archive_entry_size(header)) : 0;
   entry.mode = ::archive_entry_perm(header) & 0777U;
   entry.modified_ns =
-      ::archive_entry_mtime(header) * ns_per_second + ::archive_entry_mtime_nsec(header);
+      nanoseconds_of(::archive_entry_mtime(header), ::archive_entry_mtime_nsec(header));
   if (entry.kind == TreeKind::symlink)
     entry.target = either(::archive_entry_symlink(header), ::archive_entry_symlink_utf8(header));
   return entry;

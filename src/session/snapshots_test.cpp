@@ -311,6 +311,9 @@ TEST_CASE("a tar of any origin is read, and hostile ones are refused") {
   CHECK(tar("echo 1 > f && tar c --zstd f") == 1);
   CHECK(tar("echo 1 > \xC3\xBC && tar c --format=pax .") == 1);
   CHECK(place.read(1).at(0).entry.path == "\xC3\xBC");
+  // Nanoseconds end in 2262.
+  CHECK(tar("echo 1 > f && tar c --format=pax --mtime=@99999999999 f") == 1);
+  CHECK(place.read(1).at(0).entry.modified_ns == 9'223'372'035'000'000'000);
   CHECK_THROWS_AS(tar("echo 1 > f && tar cP --transform 's|^|/abs/|' f"), UnsafeTree);
   CHECK_THROWS_AS(tar("echo 1 > f && tar cP --transform 's|^|../|' f"), UnsafeTree);
   CHECK_THROWS_AS(tar("head -c 2000 /dev/urandom"), Error);
