@@ -157,7 +157,16 @@ std::size_t kill_during(const Disk& disk, const SharedTold& told, Phase phase,
 
 // ---- a fault at each system call
 
-enum class Path { pause, resume };
+enum class Path { pause, resume, copy };
+
+Task<> go(session::SessionManager& sessions, std::string id, Path path) {
+  if (path == Path::pause) co_await sessions.pause(std::move(id), "ann");
+  if (path == Path::resume) co_await sessions.resume(std::move(id), "ann");
+  if (path != Path::copy) co_return;
+  session::CreateRequest copy{.owner = "ann", .blueprint = "default"};
+  copy.from = session::SnapshotOrigin{.session_id = std::move(id)};
+  co_await sessions.create(std::move(copy));
+}
 
 // In a process of its own, which is killed at the end: whatever it has in memory is not there for
 // the next one. Returns whether there were so many calls.
@@ -180,11 +189,7 @@ bool is_hit(const Disk& disk, const SharedTold& told, Path path, Fault fault, lo
     told->step = 1;
     bool has_succeeded = true;
     try {
-      if (path == Path::pause) {
-        sessions->run((*sessions)->pause(id, "ann"));
-      } else {
-        sessions->run((*sessions)->resume(id, "ann"));
-      }
+      sessions->run(go(**sessions, id, path));
     } catch (const Error&) {
       has_succeeded = false;
     }
@@ -205,6 +210,14 @@ bool is_hit(const Disk& disk, const SharedTold& told, Path path, Fault fault, lo
   return told->step != 3;
 }
 
+// Nothing refers to what is left without a record, and nothing would ever remove it.
+void check_snapshots_have_records(const Disk& disk, OpenSessions& sessions) {
+  for (const auto& place : std::filesystem::directory_iterator(disk.snapshots())) {
+    const std::string id = place.path().filename();
+    CHECK_MESSAGE(sessions.run(sessions.store().find(id)), "a snapshot without a record");
+  }
+}
+
 // Returns how many calls there are on the way.
 long try_each_call(Path path, Fault fault) {
   for (long number = 1;; ++number) {
@@ -219,6 +232,7 @@ long try_each_call(Path path, Fault fault) {
     const bool is_behind = version < told->written[0];
     if (is_behind) CHECK(work_lost);
     CHECK(sessions.run(sessions->pause(told.id(0), "ann")).generation >= 1);
+    check_snapshots_have_records(disk, sessions);
     if (!was_hit || number > 500) return number - 1;
   }
 }
@@ -269,5 +283,14 @@ TEST_CASE("A20: a fault at any system call of a resume is an error, never anothe
   SUBCASE("kill -9") { fault = Fault::kill; }
   const long calls = try_each_call(Path::resume, fault);
   CHECK(calls > 5);
+  CHECK(calls < 500);
+}
+
+TEST_CASE("A3: a fault at any system call of a create from a snapshot leaves no files behind") {
+  Fault fault = Fault::none;
+  SUBCASE("no space") { fault = Fault::no_space; }
+  SUBCASE("kill -9") { fault = Fault::kill; }
+  const long calls = try_each_call(Path::copy, fault);
+  CHECK(calls > 10);
   CHECK(calls < 500);
 }
