@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -53,6 +55,55 @@ void measure_live(Report& report) {
   report.add(
       {"session: warm resume, p50", percentile(resumes, 0.5), "us", "", 0, "at most 1,000 us"});
   report.add({"session: turn in a live one, p50", percentile(turns, 0.5), "ms", "", 0, ""});
+}
+
+// ---- from a snapshot
+
+// Half of it compresses.
+constexpr const char* make_files = R"py(
+import os
+size = {} << 20
+count = 16
+for number in range(count):
+    half = size // count // 2
+    with open("file%d" % number, "wb") as file:
+        file.write(os.urandom(half) + b"some text " * (half // 10))
+)py";
+
+double unpack_milliseconds(const std::filesystem::path& archive) {
+  const test::TemporaryDirectory place("/dev/shm");
+  const std::string command =
+      "zstd -dc " + archive.string() + " | tar -x -C " + place.path().string();
+  const auto begin = BenchClock::now();
+  if (std::system(command.c_str()) != 0)  // NOLINT: a shell is wanted
+    throw Error("this failed: " + command);
+  return microseconds_since(begin) / 1000;
+}
+
+void measure_snapshot(Report& report, std::int64_t megabytes) {
+  blueprint::SandboxConfig config = test::pool_config("default", 1);
+  config.scratch_size_mb = 2 * megabytes + 16;
+  config.resource_limits.memory_mb = 2 * megabytes + 256;  // the workspace is memory
+  test::NativePool pool({config}, test::pool_options(1, 1));
+  pool.startup();
+  session::SessionManager& sessions = *pool.run(pool.runtime->open_sessions());
+  const std::string id = pool.run(sessions.create(request())).record.id;
+  pool.run(sessions.run(id, "bench", {.script = fmt::format(make_files, megabytes)}));
+  pool.run(sessions.pause(id, "bench"));
+  std::vector<double> resumes;
+  std::vector<double> unpacks;
+  for (int round = 0; round < 9; ++round) {
+    pool.run_until([&] { return pool.stats().idle == 1; });
+    const auto begin = BenchClock::now();
+    pool.run(sessions.resume(id, "bench"));
+    resumes.push_back(microseconds_since(begin) / 1000);
+    pool.run(sessions.pause(id, "bench"));
+    unpacks.push_back(
+        unpack_milliseconds(pool.state.path() / "sessions/snapshots" / id / "1/workspace.tar.zst"));
+  }
+  report.add({fmt::format("session: resume from a snapshot of {} MB, p50", megabytes),
+              percentile(resumes, 0.5), "ms", "zstd and tar", percentile(unpacks, 0.5),
+              "at most 1.5 times"});
 }
 
 // ---- the store alone, in memory: no disk is measured
@@ -123,6 +174,8 @@ void measure_store(Report& report) {
 
 void measure_sessions(Report& report) {
   measure_live(report);
+  measure_snapshot(report, 1);
+  measure_snapshot(report, 100);
   measure_store(report);
 }
 
