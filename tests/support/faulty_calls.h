@@ -22,14 +22,14 @@ enum class Fault { none, no_space, io_error, short_write, kill };
 class FaultyCalls {
  public:
   static void arm(Fault fault, long number) {
-    fault_ = fault;
-    left_ = number;
-    was_hit_ = false;
+    armed = fault;
+    left = number;
+    was_hit = false;
   }
   // True if there were so many calls.
   static bool disarm() {
-    fault_ = Fault::none;
-    return was_hit_;
+    armed = Fault::none;
+    return was_hit;
   }
   // Returns what the call has to fail with: 0, ENOSPC, EIO.
   static int error_of_next() {
@@ -49,21 +49,21 @@ class FaultyCalls {
   }
   // The same for a write: may also cut it short.
   static int error_of_next_write(std::size_t& size) {
-    if (fault_ != Fault::short_write) return error_of_next();
+    if (armed != Fault::short_write) return error_of_next();
     if (next() == Fault::short_write && size > 1) size /= 2;
     return 0;
   }
 
  private:
   static Fault next() {
-    const Fault fault = fault_;
-    if (fault == Fault::none || --left_ != 0) return Fault::none;
-    was_hit_ = true;
+    const Fault fault = armed;
+    if (fault == Fault::none || --left != 0) return Fault::none;
+    was_hit = true;
     return fault;
   }
-  static inline std::atomic<Fault> fault_{Fault::none};
-  static inline std::atomic<long> left_{0};
-  static inline std::atomic<bool> was_hit_{false};
+  static inline std::atomic<Fault> armed{Fault::none};
+  static inline std::atomic<long> left{0};
+  static inline std::atomic<bool> was_hit{false};
 };
 
 template <typename... Arguments>

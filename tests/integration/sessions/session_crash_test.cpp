@@ -160,12 +160,15 @@ std::size_t kill_during(const Disk& disk, const SharedTold& told, Phase phase,
 enum class Path { pause, resume, copy };
 
 Task<> go(session::SessionManager& sessions, std::string id, Path path) {
-  if (path == Path::pause) co_await sessions.pause(std::move(id), "ann");
-  if (path == Path::resume) co_await sessions.resume(std::move(id), "ann");
-  if (path != Path::copy) co_return;
-  session::CreateRequest copy{.owner = "ann", .blueprint = "default"};
-  copy.from = session::SnapshotOrigin{.session_id = std::move(id)};
-  co_await sessions.create(std::move(copy));
+  if (path == Path::pause) {
+    co_await sessions.pause(id, "ann");
+  } else if (path == Path::resume) {
+    co_await sessions.resume(id, "ann");
+  } else {
+    session::CreateRequest copy{.owner = "ann", .blueprint = "default"};
+    copy.from = session::SnapshotOrigin{.session_id = id};
+    co_await sessions.create(std::move(copy));
+  }
 }
 
 // In a process of its own, which is killed at the end: whatever it has in memory is not there for
