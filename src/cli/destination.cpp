@@ -44,16 +44,13 @@ std::optional<mode_t> kind_of(const os::UniqueFd& directory, const std::string& 
   return status.st_mode & S_IFMT;
 }
 
-// What was given to this process, or can hold nothing. Others may exchange the name meanwhile.
+// A device, or what was given to this process as a descriptor. Not where a link of another user
+// leads, which could be a disk.
 os::UniqueFd open_special(const std::string& path) {
   struct stat status{};
-  const auto is_special = [&status] {
-    return !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-  };
-  if (::stat(path.c_str(), &status) != 0 || !is_special()) return {};
-  os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
-  if (!file || ::fstat(file.get(), &status) != 0) throw OsError("open " + path);
-  return is_special() ? std::move(file) : os::UniqueFd();
+  if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))
+    return {};
+  return os::open_trusted(path, O_WRONLY | O_NOCTTY);
 }
 
 }  // namespace

@@ -137,9 +137,11 @@ class Trust(unittest.TestCase):
         place = self.directory("place")
         shared = self.directory("shared")
         os.symlink(place, shared + "/link")
+        os.symlink("/dev/null", shared + "/device")
         os.makedirs(shared + "/own")
         give_away(shared)
-        os.chown(shared + "/link", STRANGER, STRANGER, follow_symlinks=False)
+        for link in "link", "device":
+            os.chown(f"{shared}/{link}", STRANGER, STRANGER, follow_symlinks=False)
         session = self.run_program(HEARTH, "session", "new").stdout.strip()
         script = "open('job', 'w').write('x')"
         for words in (
@@ -151,13 +153,14 @@ class Trust(unittest.TestCase):
             ["run", "--save", f"{shared}/link/a/b"],
             ["run", "--force", "--save", f"{shared}/link/"],
             ["session", "export", session, f"{shared}/link/job"],
+            ["session", "export", session, f"{shared}/device"],
             ["init", f"{shared}/link/new"],
             ["init", f"{shared}/new"],
         ):
             done = self.run_program(HEARTH, *words, script=script)
             self.assertEqual((done.returncode, done.stdout), (2, ""), (words, done.stderr))
             self.assertEqual(os.listdir(place), [], words)
-        self.assertEqual(sorted(os.listdir(shared)), ["link", "own"])
+        self.assertEqual(sorted(os.listdir(shared)), ["device", "link", "own"])
         # Without a link there is nothing to be led by: the files are root's, in that user's place.
         done = self.run_program(HEARTH, "run", "--save", f"{shared}/own", script=script)
         self.assertEqual(done.returncode, 0, done.stderr)
