@@ -13,6 +13,7 @@ LOOP_RUNS = ("from a running event loop", "loop is already running", "another lo
 MAX_LINKS = 16  # of a chain of exceptions
 NO_NETWORK_ERRNOS = (errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH)
 UNRESOLVED = ("EAI_NONAME", "EAI_AGAIN", "EAI_FAIL", "EAI_NODATA")
+PLACES_IN_MEMORY = ("/workspace", "/tmp", "/dev/shm")  # of two that are as full the first
 # The Python of the system, which a native sandbox shows whichever Python its scripts run in, and
 # where distributions put the packages of it.
 SYSTEM_PYTHON = "/usr/bin/python3"
@@ -144,25 +145,41 @@ def _no_space(error):
     if "scratch_size_mb" not in sandbox.limits:
         return None
     workspace = "/workspace holds %d MB (scratch_size_mb)" % sandbox.limits["scratch_size_mb"]
-    try:
-        if _free_share("/workspace") <= _free_share("/tmp"):
-            return workspace
-        return "/tmp holds %d MB; %s" % (_size_mb("/tmp"), workspace)
-    except OSError:
-        return workspace
+    full = min(PLACES_IN_MEMORY, key=_free_share)
+    if _free_share(full) >= 1:
+        return workspace  # nothing is full now
+    room = "%s holds %s" % (full, _room(full))
+    return room + " (scratch_size_mb)" if full == "/workspace" else room + "; " + workspace
 
 
 def _free_share(path):
-    facts = os.statvfs(path)
+    """Of its bytes or its files, whichever are fewer."""
+    try:
+        facts = os.statvfs(path)
+    except OSError:
+        return 1
     return min(
         facts.f_bavail / max(facts.f_blocks, 1),
-        facts.f_ffree / max(facts.f_files, 1) if facts.f_files else 1,
+        facts.f_ffree / facts.f_files if facts.f_files else 1,
     )
 
 
-def _size_mb(path):
+def _room(path):
     facts = os.statvfs(path)
-    return (facts.f_blocks * facts.f_frsize) >> 20
+    size = "%d MB" % ((facts.f_blocks * facts.f_frsize) >> 20)
+    no_more_files = facts.f_files and not facts.f_ffree
+    return "%d files and directories in %s" % (facts.f_files, size) if no_more_files else size
+
+
+def _too_many_descriptors(error):
+    if not isinstance(error, OSError) or error.errno != errno.EMFILE:
+        return None
+    try:
+        import resource
+    except ImportError:  # a minimal Python
+        return None
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return "a process may have %d files open at once, whatever the blueprint says" % most
 
 
 def _file_too_large(error):
@@ -202,6 +219,7 @@ EXPLANATIONS = (
     _no_process,
     _no_space,
     _file_too_large,
+    _too_many_descriptors,
     _no_memory,
     _loop_runs,
 )

@@ -3,6 +3,7 @@
 import os
 import sys
 import tempfile
+import types
 import unittest
 from unittest import mock
 
@@ -104,6 +105,40 @@ class Notes(SharedHarness):
     def test_a_full_workspace_names_its_size(self):
         note = self.note_of("raise OSError(28, 'No space left on device')")
         self.assertIn("/workspace holds 5 MB (scratch_size_mb)", note)
+
+    def test_the_place_that_is_full_is_named_and_whether_it_has_bytes_or_files_left(self):
+        from executor_harness import notes
+
+        def room(blocks_left, files_left):
+            sizes = {"f_blocks": 2048, "f_frsize": 1024, "f_files": 100}
+            return types.SimpleNamespace(f_bavail=blocks_left, f_ffree=files_left, **sizes)
+
+        empty, full = room(2048, 100), room(0, 50)
+        workspace = "/workspace holds 2 MB (scratch_size_mb)"
+        for workspace_room, tmp_room, shared_room, note in (
+            (full, empty, empty, workspace),
+            (empty, full, empty, "/tmp holds 2 MB; " + workspace),
+            (empty, empty, full, "/dev/shm holds 2 MB; " + workspace),
+            (empty, empty, empty, workspace),
+            (
+                room(2000, 0),
+                empty,
+                empty,
+                "/workspace holds 100 files and directories in 2 MB (scratch_size_mb)",
+            ),
+        ):
+            rooms = dict(zip(notes.PLACES_IN_MEMORY, (workspace_room, tmp_room, shared_room)))
+            with mock.patch.object(notes.os, "statvfs", rooms.get), mock.patch.object(
+                notes.sandbox, "limits", {"scratch_size_mb": 2}
+            ):
+                self.assertEqual(notes.note_for(OSError(28, "No space left on device")), note)
+
+    def test_too_many_open_files_name_the_limit(self):
+        note = self.note_of(
+            "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))\n"
+            "files = [open('/dev/null') for _ in range(30)]"
+        )
+        self.assertIn("note: a process may have 20 files open at once", note)
 
     def test_a_file_that_is_too_large_names_the_limit(self):
         note = self.note_of(
