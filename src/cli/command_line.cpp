@@ -88,6 +88,19 @@ std::string file_taken_for_option(const Arguments& arguments) {
   return {};
 }
 
+std::string command_without_dashes(const Arguments& arguments) {
+  if (arguments.empty() || arguments.front() != "exec") return {};
+  bool has_words = false;
+  for (auto word = arguments.begin() + 1; word != arguments.end(); ++word) {
+    for (const char* alone : {"--", "-h", "--help"})
+      if (*word == alone) return {};
+    if (word->starts_with("-s") || word->starts_with("--shell")) return {};
+    has_words = has_words || !word->starts_with('-');
+  }
+  return has_words ? "hearth exec: the command stands behind --, as in: hearth exec -- ls -la"
+                   : std::string();
+}
+
 std::string unexpected_argument(const CLI::App& app, const Arguments& arguments) {
   // CLI11 has them in an order of its own.
   const Arguments remaining = app.remaining(true);

@@ -20,6 +20,10 @@ Arguments without_shorthands(Arguments arguments, const CLI::App& app);
 // as `hearth run *.py` makes it of a file called `--config=b.py`. Empty if there is none.
 std::string file_taken_for_option(const Arguments& arguments);
 
+// Of `exec` with a command that does not stand behind --: how it should. Its options would be taken
+// for those of hearth, without a word.
+std::string command_without_dashes(const Arguments& arguments);
+
 // After `app` met arguments that it does not expect: what the first of them may have been meant to
 // be, like `no command "rn"; did you mean "run"?`.
 std::string unexpected_argument(const CLI::App& app, const Arguments& arguments);

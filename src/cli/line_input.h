@@ -1,11 +1,9 @@
-// cli/line_input.h: lines of standard input, awaited, whatever it is: a pipe, a terminal, a file.
+// cli/line_input.h: lines of standard input, awaited.
 #pragma once
 
 #include "async/task.h"
-#include "os/unique_fd.h"
+#include "cli/byte_input.h"
 #include "wire/line_reader.h"
-
-#include <boost/asio/thread_pool.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -15,12 +13,8 @@ namespace hearth::cli {
 
 class LineInput {
  public:
-  // `fd` stays the caller's, and as it is: it may be shared with other processes, so it never
-  // becomes non-blocking.
-  LineInput(int fd, std::size_t max_line_bytes);
-  ~LineInput();
-  LineInput(const LineInput&) = delete;
-  LineInput& operator=(const LineInput&) = delete;
+  // `fd` stays the caller's: see ByteInput.
+  LineInput(int fd, std::size_t max_line_bytes) : bytes_(fd), lines_(max_line_bytes) {}
 
   struct Line {
     std::string text;
@@ -30,11 +24,9 @@ class LineInput {
   Task<std::optional<Line>> next();
 
  private:
-  int fd_;
+  ByteInput bytes_;
   wire::LineReader lines_;
   bool has_ended_ = false;
-  os::UniqueFd wake_;  // an eventfd: the thread shall stop waiting
-  asio::thread_pool thread_{1};
 };
 
 }  // namespace hearth::cli

@@ -4,11 +4,13 @@
 #include "cli/completion_command.h"
 #include "cli/config_command.h"
 #include "cli/doctor_command.h"
+#include "cli/exec_command.h"
 #include "cli/exit_code.h"
 #include "cli/image_command.h"
 #include "cli/init_command.h"
 #include "cli/run_command.h"
 #include "cli/session_command.h"
+#include "cli/shell_command.h"
 #include "cli/tools_command.h"
 #include "os/own_memory.h"
 
@@ -32,6 +34,8 @@ int run_command_line(hearth::cli::Arguments arguments) {
   app.set_version_flag("--version", "hearth " HEARTH_VERSION);
   int result = exit_code::ok;
   hearth::cli::add_run_command(app, result);
+  hearth::cli::add_exec_command(app, result);
+  hearth::cli::add_shell_command(app, result);
   hearth::cli::add_session_command(app, result);
   hearth::cli::add_bench_command(app, result);
   hearth::cli::add_tools_command(app, result);
@@ -41,7 +45,9 @@ int run_command_line(hearth::cli::Arguments arguments) {
   hearth::cli::add_init_command(app, result);
   hearth::cli::add_completion_commands(app);
   arguments = hearth::cli::without_shorthands(std::move(arguments), app);
-  if (const std::string problem = hearth::cli::file_taken_for_option(arguments); !problem.empty()) {
+  for (const std::string& problem : {hearth::cli::file_taken_for_option(arguments),
+                                     hearth::cli::command_without_dashes(arguments)}) {
+    if (problem.empty()) continue;
     std::fprintf(stderr, "%s\n", problem.c_str());
     return exit_code::invalid_input;
   }

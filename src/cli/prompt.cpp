@@ -1,6 +1,7 @@
 #include "cli/prompt.h"
 
 #include "base/error.h"
+#include "cli/terminal.h"
 #include "os/trusted_path.h"
 
 #include <editline/readline.h>
@@ -88,7 +89,7 @@ bool knows_escape_sequences() {
 }  // namespace
 
 Prompt::Prompt(std::filesystem::path history)
-    : on_terminal_(::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1),
+    : on_terminal_(has_terminal()),
       brackets_pastes_(on_terminal_ && knows_escape_sequences()),
       wake_(::eventfd(0, EFD_CLOEXEC)),
       keys_(STDIN_FILENO, wake_.get()),

@@ -48,7 +48,8 @@ class HumanOutput : public RunOutput {
     if (!result.detail.empty()) errors_ << result.detail << '\n';
     if (options_.in_steps && (result.state_lost || !result.sandbox_usable))
       errors_ << "The variables of earlier steps are lost.\n";
-    if (options_.quiet) return;
+    const bool is_own_end = result.verdict == Verdict::ok || result.verdict == Verdict::error;
+    if (options_.quiet || (options_.on_terminal && is_own_end)) return;
     if (const std::string advice = advice_on_missing_module(result, execution.file);
         !advice.empty())
       errors_ << "hearth: " << advice << '\n';
@@ -168,6 +169,12 @@ int exit_code_of(const execution::ExecutionResult& result) {
       break;
   }
   return exit_code::failure;
+}
+
+int exit_code_of_command(const execution::ExecutionResult& result) {
+  const bool is_its_own = result.verdict == Verdict::ok || result.verdict == Verdict::error;
+  return is_its_own && result.exit_code ? static_cast<int>(*result.exit_code)
+                                        : exit_code_of(result);
 }
 
 }  // namespace hearth::cli

@@ -29,6 +29,7 @@ struct HumanOutputOptions {
   bool with_colours = false;  // on stderr
   bool quiet = false;         // no summary
   bool in_steps = false;      // which share their variables
+  bool on_terminal = false;   // a program that had one: an end of its own needs no words
 };
 std::unique_ptr<RunOutput> human_output(std::ostream& out, std::ostream& errors,
                                         HumanOutputOptions options);
@@ -38,5 +39,7 @@ std::unique_ptr<RunOutput> human_output(std::ostream& out, std::ostream& errors,
 std::string summary_of(const execution::ExecutionResult& result);
 
 int exit_code_of(const execution::ExecutionResult& result);
+// The same, but the command's own exit code where it has one.
+int exit_code_of_command(const execution::ExecutionResult& result);
 
 }  // namespace hearth::cli

@@ -30,6 +30,8 @@ struct RunOptions {
   std::string python{};              // a version, or a path; empty: the blueprint's
   TransferOptions transfers{};
   bool interactive = false;
+  bool on_terminal = false;         // a command that has one, which is ours
+  bool without_time_limit = false;  // of a command, unless timeout_seconds says one
   JsonAnswers json = JsonAnswers::none;
   bool quiet = false;
   bool allow_degraded = false;

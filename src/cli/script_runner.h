@@ -6,6 +6,7 @@
 #include "async/task.h"
 #include "cli/run_output.h"
 #include "cli/run_plan.h"
+#include "cli/standard_streams.h"
 #include "cli/transfers.h"
 #include "execution/turn.h"
 #include "runtime/runtime.h"
@@ -13,6 +14,7 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +27,11 @@ class ScriptRunner {
 
   struct Run {
     api::RunRequest request{};
-    std::string file{};  // empty: none of several
+    std::string file{};                  // empty: none of several
+    StandardStreams* streams = nullptr;  // of a command: it has ours. They must outlive the run
+    std::string if_missing{};            // of a command: told if there is no such program
+    // In a sandbox of its own: called with it before the start.
+    std::function<void(const backend::Sandbox&)> on_sandbox{};
     Clock::time_point asked_at = Clock::now();
     bool is_cancelled = false;  // before it began
   };
@@ -36,7 +42,7 @@ class ScriptRunner {
 
   // Builds the environment; `on_progress` gets the log of that.
   Task<> open(pool::SandboxPool::OnProgress on_progress);
-  // One script in a sandbox of its own. Returns the exit code.
+  // One script or command in a sandbox of its own. Returns the exit code.
   Task<int> run_script(Run run);
   // Makes the sandbox that all steps share, if there is none. Valid until the next call.
   Task<backend::Sandbox*> steps_sandbox();
@@ -62,6 +68,10 @@ class ScriptRunner {
   Task<pool::Lease> checkout();
   // `lease` must outlive the task.
   Task<int> run_in(pool::Lease& lease, Run run);
+  Task<execution::ExecutionResult> finished(execution::Turn& turn);
+  void hear(const wire::Event& event);
+  void tell_end(const execution::ExecutionResult& result, const api::Execution& execution);
+  int exit_code_after(const execution::ExecutionResult& result, bool is_command) const;
   // For the result: in a session those that the request wants, else all that are left.
   Task<api::FoundFiles> files_of_result(pool::Lease& lease, std::vector<std::string> wanted) const;
   execution::TurnRequest turn_request_for(api::RunRequest request, const pool::Lease& lease) const;
@@ -73,7 +83,8 @@ class ScriptRunner {
   std::unique_ptr<runtime::Runtime> runtime_;
   std::optional<pool::Lease> shared_;  // of the steps
   execution::Turn* running_ = nullptr;
-  bool is_cancelled_ = false;  // what is about to run
+  StandardStreams* streams_ = nullptr;  // of the turn that runs
+  bool is_cancelled_ = false;           // what is about to run
   bool was_interrupted_ = false;
   bool has_left_ = false;
   bool has_given_up_ = false;

@@ -58,6 +58,11 @@ blueprint::FileResource existing_mount(const std::string& text) {
   return *mount;
 }
 
+void add_repeated(CLI::App& command, const char* names, std::vector<std::string>& into,
+                  const char* what, const char* type) {
+  command.add_option(names, into, what)->type_name(type)->allow_extra_args(false);
+}
+
 // Scripts travel as text. Bytes of another encoding would become replacement characters, without a
 // word.
 void require_utf8(const std::string& name, std::string_view script) {
@@ -74,20 +79,25 @@ void require_utf8(const std::string& name, std::string_view script) {
 
 }  // namespace
 
+void add_surroundings_options(CLI::App& command, RawScriptOptions& raw) {
+  add_repeated(command, "-e,--env", raw.env,
+               "A variable inside; without =VALUE the one of hearth itself, which no other user "
+               "sees",
+               "NAME[=VALUE]");
+  add_repeated(command, "--mount", raw.mounts,
+               "A file or directory to show inside, read-only unless :rw; its permissions hold, "
+               "and a sandbox is an ordinary user",
+               "HOST:PATH[:rw]");
+}
+
+void add_tool_option(CLI::App& command, RawScriptOptions& raw) {
+  add_repeated(command, "--tool", raw.tools, "A Python file whose functions scripts may call",
+               "FILE");
+}
+
 void add_script_options(CLI::App& command, RawScriptOptions& raw) {
-  const auto repeated = [&](const char* names, std::vector<std::string>& into, const char* what,
-                            const char* type) {
-    command.add_option(names, into, what)->type_name(type)->allow_extra_args(false);
-  };
-  repeated("-e,--env", raw.env,
-           "A variable for the script; without =VALUE the one of hearth itself, which no other "
-           "user sees",
-           "NAME[=VALUE]");
-  repeated("--mount", raw.mounts,
-           "A file or directory to show inside, read-only unless :rw; its permissions hold, and a "
-           "sandbox is an ordinary user",
-           "HOST:PATH[:rw]");
-  repeated("--tool", raw.tools, "A Python file whose functions scripts may call", "FILE");
+  add_surroundings_options(command, raw);
+  add_tool_option(command, raw);
 }
 
 void apply(const RawScriptOptions& raw, RunOptions& options) {

@@ -22,6 +22,8 @@ struct RawScriptOptions {
   std::vector<std::string> tools{};
 };
 // `raw` must outlive `command`.
+void add_surroundings_options(CLI::App& command, RawScriptOptions& raw);  // without --tool
+void add_tool_option(CLI::App& command, RawScriptOptions& raw);
 void add_script_options(CLI::App& command, RawScriptOptions& raw);
 // CLI::ValidationError.
 void apply(const RawScriptOptions& raw, RunOptions& options);

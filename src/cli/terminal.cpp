@@ -12,4 +12,6 @@ bool wants_colours(int fd, const settings::Env& env) {
   return ::isatty(fd) == 1;
 }
 
+bool has_terminal() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1; }
+
 }  // namespace hearth::cli

@@ -107,6 +107,9 @@ class Pages(unittest.TestCase):
     def test_the_commands_of_the_page_about_sessions_do_what_it_shows(self):
         self.check("docs/sessions.md")
 
+    def test_the_commands_of_the_page_about_commands_do_what_it_shows(self):
+        self.check("docs/commands.md")
+
 
 if __name__ == "__main__":
     unittest.main()
