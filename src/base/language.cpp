@@ -25,9 +25,9 @@ constexpr std::array bash = {"bash", "/dev/fd/3"};
 constexpr std::array node = {"node", "-e", run_in_node, "--"};
 
 constexpr std::array<Language, 3> table{{
-    {"python", ".py", {}},
-    {"bash", ".sh", bash},
-    {"javascript", ".js", node},
+    {"python", ".py", {}, "python3"},
+    {"bash", ".sh", bash, "bash"},
+    {"javascript", ".js", node, "nodejs"},
 }};
 
 }  // namespace

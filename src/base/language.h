@@ -13,6 +13,7 @@ struct Language {
   // The interpreter and its first arguments, which find the script on descriptor 3; the script's
   // arguments follow. Empty for Python, whose scripts run in the harness.
   std::span<const char* const> interpreter;
+  std::string_view package;  // of Debian, that has the interpreter
 };
 
 std::span<const Language> languages();

@@ -5,6 +5,7 @@
 #include "backend/await_ready.h"
 #include "backend/layout.h"
 #include "backend/mount_check.h"
+#include "backend/writable_mount.h"
 #include "base/log.h"
 #include "base/scope_exit.h"
 #include "docker/container_stream.h"
@@ -110,6 +111,7 @@ DockerSource::DockerSource(const asio::any_io_executor& executor,
   order_.mounts = backend::resolve_mounts(
       std::move(mounts), {engine_->options().address.socket, engine_->options().state_dir.string()},
       backend::Mounter::engine);
+  backend::require_writable(order_.mounts, {.group = sandbox_gid});
 }
 
 void DockerSource::show_tools(std::string directory) {

@@ -2,7 +2,9 @@
 
 #include "async/cleanup.h"
 #include "backend/mount_check.h"
+#include "backend/writable_mount.h"
 #include "base/joined.h"
+#include "base/language.h"
 #include "base/log.h"
 #include "builder/find_python.h"
 #include "docker/engine_address.h"
@@ -59,11 +61,15 @@ backend::Finding pythons_finding() {
           .remedy = "apt-get install python3"};
 }
 
-// For scripts in JavaScript. A sandbox sees the programs of the system only.
-backend::Finding node_finding() {
-  for (const char* program : {"/usr/local/bin/node", "/usr/bin/node"})
-    if (::access(program, X_OK) == 0) return {.what = "node", .found = program};
-  return {.what = "node", .found = "none: no JavaScript (apt-get install nodejs)"};
+// Of a language with an interpreter. A sandbox sees the programs of the system only.
+backend::Finding finding_of(const Language& language) {
+  const std::string program = language.interpreter.front();
+  for (const char* directory : {"/usr/local/bin/", "/usr/bin/"})
+    if (::access((directory + program).c_str(), X_OK) == 0)
+      return {.what = program, .found = directory + program};
+  return {.what = program,
+          .found = "none: no scripts in " + std::string(language.name) + " (apt-get install " +
+                   std::string(language.package) + ")"};
 }
 
 // An engine that is there although native sandboxes are wanted: it is not shown to them.
@@ -91,7 +97,8 @@ std::optional<std::uint64_t> NativeBackend::memory_limit_bytes() const {
 Task<std::vector<backend::Finding>> NativeBackend::examine() {
   std::vector<backend::Finding> findings = native::findings_of(native::gather_machine_facts());
   findings.push_back(pythons_finding());
-  findings.push_back(node_finding());
+  for (const Language& language : languages())
+    if (!language.interpreter.empty()) findings.push_back(finding_of(language));
   co_return findings;
 }
 
@@ -111,6 +118,7 @@ Task<std::unique_ptr<backend::SandboxSource>> NativeBackend::open(
   mounts = backend::resolve_mounts(std::move(mounts), options_.hidden, backend::Mounter::hearth);
   if (::geteuid() != 0) judge_group_access(mounts);
   if (!machine_) machine_ = native::open_native_machine(options_.machine);
+  backend::require_writable(mounts, {.is_caller = !machine_->users.uids});
   const builder::Environment built =
       co_await builder_.ensure_environment(blueprint, std::move(on_progress));
   native::ZygoteContent environment{built.python,  built.packages,    built.tools,

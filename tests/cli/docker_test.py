@@ -150,6 +150,29 @@ class OnTheHost(DockerTest):
         self.assertIn("not kept: c 3.0 MB, out/deep/b 3 bytes (--save DIR ", done.stderr)
         self.assertEqual(self.containers(), [])
 
+    def test_a_command_in_a_container_has_its_streams_and_its_exit_code(self):
+        line = 'cat; echo "$1" >&2; exit 3'
+        options = ["exec", "-q", "-b", "box", "-s", line, "--", "argument"]
+        done = self.hearth(*options, script="given\n")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (3, "given\n", "argument\n"))
+        done = self.hearth("exec", "-q", "-b", "box", "--", "no-such-program")
+        self.assertEqual((done.returncode, done.stdout), (127, ""), done.stderr)
+        self.assertEqual(self.containers(), [])
+
+    def test_a_mount_that_a_container_cannot_write_is_refused_with_the_way_out(self):
+        os.mkdir(self.folder + "/place")
+        os.chmod(self.folder + "/place", 0o755)
+        mount = ["-b", "box", "--mount", self.folder + "/place:/data:rw"]
+        done = self.hearth("run", *mount, script="print('it ran')")
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertIn("chmod o+rwx " + self.folder + "/place", done.stderr)
+        os.chown(self.folder + "/place", -1, 10001)
+        os.chmod(self.folder + "/place", 0o775)
+        done = self.hearth("run", *mount, script="open('/data/made', 'w').close()")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        made = os.stat(self.folder + "/place/made")
+        self.assertEqual((made.st_uid != 0, made.st_gid), (True, 10001))
+
     def test_images_are_built_listed_and_pruned(self):
         fcntl.flock(self.engine, fcntl.LOCK_EX)
         self.addCleanup(fcntl.flock, self.engine, fcntl.LOCK_SH)

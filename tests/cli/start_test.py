@@ -118,6 +118,22 @@ class WithoutCgroups(OrdinaryUser):
             self.assertEqual(process.wait(PATIENCE_SECONDS), 0)
         self.assertIn(b" no network. (degraded: memory, pids, cpu)\r\n", shown)
 
+    def test_a_command_has_its_streams_and_its_exit_code(self):
+        done = self.run_hearth("exec", "--", "sh", "-c", "cat; exit 3", script="hi\n")
+        self.assertEqual((done.returncode, done.stdout), (3, "hi\n"), done.stderr)
+        self.assertRegex(done.stderr, r"^error with exit code 3 in .*degraded: memory, pids, cpu")
+
+    def test_it_may_write_its_own_mounts_and_those_of_others_are_refused(self):
+        own, others = self.directory("own", USER), self.directory("others")
+        script = "open('/data/made', 'w').close(); print('it ran')"
+        done = self.run_hearth("run", "--mount", others + ":/data:rw", script=script)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertIn("sandboxes are this user, which may not write it", done.stderr)
+        self.assertIn("--get or --save", done.stderr)
+        done = self.run_hearth("run", "-q", "--mount", own + ":/data:rw", script=script)
+        self.assertEqual((done.returncode, done.stdout), (0, "it ran\n"), done.stderr)
+        self.assertEqual(os.stat(own + "/made").st_uid, USER)
+
     def test_more_memory_than_allowed_is_an_error_and_not_a_memory_limit(self):
         done = self.run_hearth(
             "run", "--json=result", "-m", "64M", script="x = bytearray(400 << 20)"
@@ -140,6 +156,18 @@ class AsRoot(OrdinaryUser):
             self.assertEqual((done.returncode, done.stdout), (0, "hello\n"), done.stderr)
             (line,) = done.stderr.splitlines()
             self.assertRegex(line, r"^ok - in [^()]*$")
+
+    def test_a_mount_that_only_root_may_write_is_refused_with_the_way_out(self):
+        place = self.directory("place")
+        script = "open('/data/made', 'w').close(); print('it ran')"
+        mount = "--mount", place + ":/data:rw"
+        done = self.run_as_root("run", "--json=result", *mount, script=script)
+        self.assertEqual((done.returncode, "it ran" in done.stdout), (2, False), done.stderr)
+        self.assertIn("chmod o+rwx " + place, json.loads(done.stdout)["detail"])
+        os.chmod(place, 0o777)
+        done = self.run_as_root("run", "-q", *mount, script=script)
+        self.assertEqual((done.returncode, done.stdout), (0, "it ran\n"), done.stderr)
+        self.assertNotEqual(os.stat(place + "/made").st_uid, 0)
 
     def test_the_limits_are_of_the_sandbox_and_its_user_is_not_root(self):
         greedy = self.run_as_root("run", "-q", "-m", "64M", script="x = bytearray(400 << 20)")
