@@ -156,6 +156,7 @@ Task<> SessionStore::insert(SessionRecord record) {
 void SessionStore::drop_mark(const std::string& id) {
   marks_.erase(id);
   in_flight_.erase(id);
+  marks_changed_.notify_all();  // there may be none left to wait for
 }
 
 Task<> SessionStore::change(std::vector<Statement> statements, std::string id) {

@@ -1,4 +1,5 @@
 // What every store must do: this file becomes two programs, one for each database.
+#include "async/task_group.h"
 #include "store/schema.h"
 #include "store/session_store.h"
 #include "tests/support/any_store.h"
@@ -31,6 +32,7 @@ class Opened {
     return test::run_task(loop_, std::move(task));
   }
   SessionStore* operator->() { return &store_; }
+  asio::io_context& loop() { return loop_; }
 
  private:
   asio::io_context loop_{1};
@@ -138,6 +140,18 @@ TEST_CASE("A18: marks are written together, the latest of each session, and neve
   store.run(store->marked());
   CHECK(store.run(store->find("ses_1")) == record("ses_1", SessionState::running, 2000));
   CHECK(store.run(store->find("ses_2")) == record("ses_2", SessionState::cold, 4000));
+}
+
+TEST_CASE("A18: a task that waits for a mark does not wait for ever when an update overtakes it") {
+  const test::AnyStore where;
+  Opened store(where);
+  store.run(store->insert(record("ses_1")));
+  TaskGroup tasks(store.loop().get_executor());
+  tasks.start("wait for marks", store->marked());
+  tasks.start("overtake", store->update(record("ses_1", SessionState::cold, 4000)));
+  store->mark(record("ses_1", SessionState::running, 2000));
+  store.run(tasks.drained());
+  CHECK(store.run(store->find("ses_1")) == record("ses_1", SessionState::cold, 4000));
 }
 
 TEST_CASE("A19: at a start all rows become cold, and those that were not are counted") {
