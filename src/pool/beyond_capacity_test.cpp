@@ -55,7 +55,8 @@ TEST_CASE("a lease beyond the capacity counts against the memory budget, and nev
   std::optional<Lease> first = beyond(fixture);  // 256 MB each
   const Lease second = beyond(fixture);
   CHECK_FALSE(fixture.pool->has_memory_for("default", {}));
-  CHECK_THROWS_AS(beyond(fixture), CapacityReached);
+  CHECK_THROWS_WITH_AS(beyond(fixture), doctest::Contains("pool.memory_budget_mb"),
+                       CapacityReached);
   first.reset();
   fixture.settle();
   CHECK(fixture.pool->has_memory_for("default", {}));
@@ -70,7 +71,6 @@ TEST_CASE("a sandbox of a lease beyond the capacity is used once, also by a name
   options.owner = "ann";
   options.beyond_capacity = true;
   std::optional<Lease> lease = fixture.run(fixture.pool->checkout("default", std::move(options)));
-  const std::string id = lease->sandbox_id();
   CHECK_FALSE(lease->is_over());
   lease->sandbox().kill();
   fixture.run(lease->ended());

@@ -142,8 +142,7 @@ Task<Lease> Fleet::checkout_beyond(Binding binding) {
   if (!memory) {
     budget_->withdraw(ticket);
     ++totals_.refused;
-    throw CapacityReached("no sandbox of \"" + config_.name +
-                          "\": the memory that may be promised is in use");
+    throw CapacityReached("no sandbox of \"" + config_.name + "\": " + memory_in_words());
   }
   Managed managed = idle_.take(binding.owner);
   const bool is_warm = managed != nullptr;
@@ -201,18 +200,21 @@ Task<> Fleet::wait_in_line(Waiter& waiter) {
   co_await waiter.served.wait_until([&] { return waiter.is_served(); });
 }
 
+std::string Fleet::memory_in_words() const {
+  return fmt::format(
+      "memory_mb = {} does not fit beside the {} MB that are promised of the {} MB for all "
+      "sandboxes (pool.memory_budget_mb)",
+      config_.resource_limits.memory_mb, budget_->taken_bytes() >> 20,
+      budget_->total_bytes() >> 20);
+}
+
 std::exception_ptr Fleet::expired(const Waiter& waiter) const {
   const double seconds = std::chrono::duration<double>(waiter.binding.patience).count();
   std::string why = fmt::format("all {} are in use (pool_size = {}, pool.max_overflow = {})",
                                 capacity(), pool_size(), options_.max_overflow);
   if (all_.size() < capacity())
     why = fmt::format("{} of {} are there and none was ready", all_.size(), capacity());
-  if (first_waits_for_memory_)
-    why = fmt::format(
-        "memory_mb = {} does not fit beside the {} MB that are promised of the {} MB for all "
-        "sandboxes (pool.memory_budget_mb)",
-        config_.resource_limits.memory_mb, budget_->taken_bytes() >> 20,
-        budget_->total_bytes() >> 20);
+  if (first_waits_for_memory_) why = memory_in_words();
   return std::make_exception_ptr(CapacityReached(
       fmt::format("no sandbox of \"{}\" within {} s (pool.checkout_timeout_ms, unless the caller "
                   "asked for another): {}",

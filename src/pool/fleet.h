@@ -87,6 +87,8 @@ class Fleet : public std::enable_shared_from_this<Fleet> {
   }
   std::set<Managed>& leases_with(const ManagedSandbox& managed);
   std::exception_ptr expired(const Waiter& waiter) const;
+  // Why a sandbox does not fit.
+  std::string memory_in_words() const;
   std::exception_ptr open_circuit() const;
 
   // ---- callers

@@ -261,8 +261,10 @@ Task<> Lifecycle::reserve_live(Session& session, const pool::CheckoutOptions& op
   while (table_.live() >= options_.max_live ||
          !sandboxes_.has_memory_for(session.record.blueprint, options)) {
     if (!co_await find_next(search))
-      throw pool::CapacityReached(fmt::format(
-          "no sandbox for a session: {} are live, and none of them is idle", table_.live()));
+      throw pool::CapacityReached(
+          fmt::format("no sandbox for a session: {} are live, and none of them is idle "
+                      "(session.max_live = {}, pool.memory_budget_mb)",
+                      table_.live(), options_.max_live));
     co_await make_way(search);
   }
   table_.move(session, SessionState::warming);
