@@ -11,7 +11,6 @@
 #include <random>
 
 using namespace hearth;
-using store::ListQuery;
 using store::SessionRecord;
 using store::SessionState;
 using store::SessionStore;
