@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstdio>
 
 namespace hearth::init {
@@ -23,6 +24,7 @@ void make_directory(const std::string& root, const wire::MakeDirectory& call) {
 // Nothing is replaced, whatever it is.
 void move_file(const std::string& root, const wire::MoveFile& call) {
   const FilePlace from = find_place(root, call.from, MissingDirectories::are_errors);
+  if (from.name == ".") throw failure_of(EINVAL);  // as the removal of /workspace or /
   status_of(from);
   const FilePlace to = find_place(root, call.to, MissingDirectories::are_made);
   if (::renameat2(from.directory.get(), from.name.c_str(), to.directory.get(), to.name.c_str(),

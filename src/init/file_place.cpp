@@ -38,6 +38,14 @@ bool is_kernels(std::string_view path) {
 
 }  // namespace
 
+void make_missing(int parent, const std::string& name, const std::string& place) {
+  if (::mkdirat(parent, name.c_str(), 0755) == 0) return;
+  const int code = errno;
+  // What is there already decides, also where nothing can be made.
+  if (::faccessat(parent, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+    throw failure_of(code, place);
+}
+
 FilePlace find_place(const std::string& root, const std::string& path, MissingDirectories missing) {
   const bool is_absolute = path.starts_with('/');
   if (is_absolute && is_kernels(path))
@@ -48,11 +56,8 @@ FilePlace find_place(const std::string& root, const std::string& path, MissingDi
   for (std::size_t end = path.find('/', begin); end != std::string::npos;
        end = path.find('/', begin)) {
     const std::string name = path.substr(begin, end - begin);
-    if (missing == MissingDirectories::are_made &&
-        ::mkdirat(place.directory.get(), name.c_str(), 0755) != 0 && errno != EEXIST)
-      // What is there already decides, also where nothing can be made.
-      if (::faccessat(place.directory.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-        throw failure_of(errno, path.substr(0, end));
+    if (missing == MissingDirectories::are_made)
+      make_missing(place.directory.get(), name, path.substr(0, end));
     os::UniqueFd next = open_directory(place.directory.get(), name.c_str());
     if (!next) refuse_component(place.directory.get(), name, path.substr(0, end));
     place.directory = std::move(next);

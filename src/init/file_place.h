@@ -27,6 +27,9 @@ enum class MissingDirectories { are_errors, are_made };
 // FileFailure.
 FilePlace find_place(const std::string& root, const std::string& path, MissingDirectories missing);
 
+// Makes a directory unless anything is there. Throws FileFailure with `place` as what it is about.
+void make_missing(int parent, const std::string& name, const std::string& place = {});
+
 // Of what is there, a link included. FileFailure `not_found` if nothing is.
 struct stat status_of(const FilePlace& place);
 }  // namespace hearth::init

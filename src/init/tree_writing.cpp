@@ -18,9 +18,7 @@ os::UniqueFd made_top(const std::string& root, const std::string& path) {
   const FilePlace place = find_place(root, path, MissingDirectories::are_made);
   const int directory = place.directory.get();
   const char* name = place.name.c_str();
-  if (::mkdirat(directory, name, 0755) != 0 && errno != EEXIST)
-    // What is there already decides, also where nothing can be made.
-    if (::faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0) throw failure_of(errno);
+  make_missing(directory, place.name);
   if (S_ISLNK(status_of(place).st_mode)) throw failure_of(ELOOP);
   os::UniqueFd top = files::open_directory(directory, name);
   if (!top) throw failure_of(errno);

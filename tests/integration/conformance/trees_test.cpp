@@ -1,20 +1,14 @@
 // Whole trees out of a sandbox and into it, on every backend, and onto the host: what a script
 // leaves, hostile things included.
-#include "channel/sandbox_files.h"
-#include "files/directory_tree.h"
-#include "files/tree_writer.h"
-#include "tests/support/any_backend.h"
+#include "tests/support/files_place.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
-#include <map>
 #include <set>
 #include <string>
 
@@ -26,74 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Found {
-  wire::FileEntry entry;
-  std::string content;
-};
-using Tree = std::map<std::string, Found>;
-
-constexpr TreeLimits ample{100'000, std::uint64_t{1} << 30};
-
-Task<Tree> all_of(SandboxFiles& files, std::string path, TreeLimits limits = ample) {
-  const std::unique_ptr<TreeReader> tree = co_await files.read_tree(std::move(path), limits);
-  Tree found;
-  while (std::optional<wire::FileEntry> entry = co_await tree->next()) {
-    const std::string name = entry->path;
-    Found& one = found[name];
-    one.entry = *std::move(entry);
-    for (std::string bytes = co_await tree->read(); !bytes.empty(); bytes = co_await tree->read())
-      one.content += bytes;
-  }
-  co_return found;
-}
-
 template <typename Backend>
-struct Place {
-  Backend backend;
-  std::unique_ptr<backend::Sandbox> sandbox = backend.spawn();
-  SandboxFiles files{sandbox->channel()};
-  asio::thread_pool threads{1};
-
-  explicit Place(blueprint::SandboxConfig config = Backend::config())
-      : backend(std::move(config)) {}
-
-  void run(const std::string& script) {
-    const auto result = backend.run_in(*sandbox, script, 60, wire::Mode::interactive);
-    INFO("error: ", result.error ? result.error->traceback : "none");
-    REQUIRE(result.verdict == Verdict::ok);
-  }
-  template <typename T>
-  T wait(Task<T> task) {
-    return run_task(backend.loop(), std::move(task));
-  }
-  Tree tree(const std::string& path = ".") { return wait(all_of(files, path)); }
-  template <typename T>
-  std::string problem(Task<T> task) {
-    try {
-      wait(std::move(task));
-    } catch (const FileError& error) {
-      return std::string(enum_name(error.problem));
-    }
-    return "none";
-  }
-  // As `hearth run --save` does.
-  void save(const fs::path& directory, files::TreeWriter& writer) {
-    const auto copy = [&]() -> Task<> {
-      const std::unique_ptr<TreeReader> tree = co_await files.read_tree(".", ample);
-      co_await copy_tree(*tree, writer, threads);
-    };
-    wait(copy());
-    writer.finish();
-    REQUIRE(fs::exists(directory));
-  }
-  void put(const fs::path& directory, const std::string& path) {
-    ReadAheadTree tree(
-        std::make_unique<files::DirectoryTree>(files::open_directory(AT_FDCWD, directory.c_str()),
-                                               files::ClosedFiles::are_errors),
-        threads);
-    wait(files.write_tree(path, tree));
-  }
-};
+using Place = FilesPlace<Backend>;
 
 std::string content_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -130,7 +58,7 @@ TEST_CASE_TEMPLATE("a hostile tree comes out of a sandbox as it is, and onto the
   Place<Backend> place;
   place.run(hostile_tree);
   const std::string name = std::string(200, 'n') + std::string(55, '\xff');
-  const Tree tree = place.tree();
+  const FoundTree tree = place.tree();
   CHECK(tree.size() == 15);
   CHECK(tree.at("plain/in/f").content == "content");
   CHECK(tree.at("plain/root").entry.target == "/");
@@ -147,7 +75,7 @@ TEST_CASE_TEMPLATE("a hostile tree comes out of a sandbox as it is, and onto the
   const TemporaryDirectory host;
   files::TreeWriter writer(files::open_directory(AT_FDCWD, host.path().c_str()),
                            files::TreeRules::onto_host);
-  place.save(host.path(), writer);
+  place.save(writer);
   std::set<std::string> left_out;
   for (const files::LeftOut& one : writer.left_out()) left_out.insert(one.path);
   CHECK(left_out == std::set<std::string>{"passwd", "pipe", "plain/root", "plain/socket"});
@@ -162,15 +90,15 @@ TEST_CASE_TEMPLATE("a tree comes back into a sandbox as it left another", Backen
   Place<Backend> place;
   place.run(hostile_tree);
   place.run("import os\nfor path in ('pipe', 'plain/socket'): os.remove(path)\n");
-  const Tree before = place.tree();
+  const FoundTree before = place.tree();
   const std::unique_ptr<backend::Sandbox> other = place.backend.spawn();
   SandboxFiles others(other->channel());
   const auto move = [&]() -> Task<> {
-    const std::unique_ptr<TreeReader> tree = co_await place.files.read_tree(".", ample);
+    const std::unique_ptr<TreeReader> tree = co_await place.files.read_tree(".", any_tree);
     co_await others.write_tree(".", *tree);
   };
   place.wait(move());
-  const Tree after = place.wait(all_of(others, "."));
+  const FoundTree after = place.wait(tree_at(others, "."));
   REQUIRE(after.size() == before.size());
   for (const auto& [path, found] : before) {
     CAPTURE(path);
@@ -193,7 +121,7 @@ TEST_CASE_TEMPLATE("a tree of the host goes into a sandbox", Backend, ON_EVERY_B
   host.write("a/b/f", "content");
   ::chmod((host.path() / "a/b/f").c_str(), 0755);
   fs::create_symlink("b/f", host.path() / "a/l");
-  place.put(host.path(), "data/in");
+  place.wait(place.put(host.path(), "data/in"));
   place.run(R"py(
 import os
 assert open('data/in/a/l').read() == 'content'
@@ -211,25 +139,20 @@ os.symlink('d', 'link')
 os.close(os.open('huge', os.O_CREAT | os.O_RDWR))
 )py");
   SandboxFiles& files = place.files;
-  CHECK(place.problem(all_of(files, "absent")) == "not_found");
-  CHECK(place.problem(all_of(files, "d/f")) == "not_directory");
-  CHECK(place.problem(all_of(files, "/proc")) == "invalid_path");
-  CHECK(place.problem(all_of(files, "/dev")) == "invalid_path");
-  CHECK(place.problem(all_of(files, "link")) == "invalid_path");
-  CHECK(place.problem(all_of(files, "../..")) == "invalid_path");
-  CHECK(place.problem(all_of(files, "d", {0, 100})) == "too_large");
-  CHECK(place.problem(all_of(files, "d", {1, 4})) == "too_large");
-  CHECK(place.problem(all_of(files, "d", {1, 5})) == "none");
+  CHECK(place.problem(tree_at(files, "absent")) == "not_found");
+  CHECK(place.problem(tree_at(files, "d/f")) == "not_directory");
+  CHECK(place.problem(tree_at(files, "/proc")) == "invalid_path");
+  CHECK(place.problem(tree_at(files, "/dev")) == "invalid_path");
+  CHECK(place.problem(tree_at(files, "link")) == "invalid_path");
+  CHECK(place.problem(tree_at(files, "../..")) == "invalid_path");
+  CHECK(place.problem(tree_at(files, "d", {0, 100})) == "too_large");
+  CHECK(place.problem(tree_at(files, "d", {1, 4})) == "too_large");
+  CHECK(place.problem(tree_at(files, "d", {1, 5})) == "none");
 
   const TemporaryDirectory host;
   host.write("f", "new");
   const auto put = [&](const std::string& path) {
-    try {
-      place.put(host.path(), path);
-    } catch (const FileError& error) {
-      return std::string(enum_name(error.problem));
-    }
-    return std::string("none");
+    return place.problem(place.put(host.path(), path));
   };
   CHECK(put("d") == "exists");
   CHECK(put("d/f") == "not_directory");
@@ -248,7 +171,7 @@ TEST_CASE_TEMPLATE("a file that changes while a tree is read is an error, one in
   place.run("open('f', 'w').write('x' * (4 << 20))\n");
   // More than the window: most of it is read after the script has run.
   const auto begin = [&] {
-    std::unique_ptr<TreeReader> tree = place.wait(place.files.read_tree(".", ample));
+    std::unique_ptr<TreeReader> tree = place.wait(place.files.read_tree(".", any_tree));
     REQUIRE(place.wait(tree->next())->path == "f");
     return tree;
   };
@@ -275,14 +198,12 @@ TEST_CASE_TEMPLATE("a tree of any depth and any number of names is bounded, whil
   // As deep as the requirement, and as many names as the scratch's inodes allow.
   place.run(R"py(
 import os
-os.mkdir('deep')
-top = at = os.open('deep', os.O_RDONLY)
-for level in range(10000):
-    os.mkdir('d', 0o700, dir_fd=at)
-    below = os.open('d', os.O_RDONLY | os.O_DIRECTORY, dir_fd=at)
-    os.close(at)
-    at = below
-os.close(at)
+os.makedirs('deep/d')
+# From the top: Landlock looks at every directory above the one that is changed.
+for level in range(1, 10_000):
+    os.mkdir('above')
+    os.rename('deep/d', 'above/d')
+    os.rename('above', 'deep/d')
 os.mkdir('many')
 made = 0
 try:
@@ -294,22 +215,16 @@ except OSError:
 os.mkdir('/tmp/count')
 open('/tmp/made', 'w').write(str(made))
 )py");
-  CHECK(place.problem(all_of(place.files, "deep")) == "too_large");
+  CHECK(place.problem(tree_at(place.files, "deep")) == "too_large");
   const std::uint64_t made = std::stoull(place.wait(place.files.read("/tmp/made", 100)));
   CHECK(made > 1000);
-  CHECK(place.problem(all_of(place.files, "many", {made - 1, 1})) == "too_large");
+  CHECK(place.problem(tree_at(place.files, "many", {made - 1, 1})) == "too_large");
   std::uint64_t names = 0;
   const auto count = [&]() -> Task<> {
     const std::unique_ptr<TreeReader> tree = co_await place.files.read_tree("many", {made, 1});
     while (co_await tree->next()) ++names;
   };
-  bool is_over = false;
-  asio::co_spawn(place.backend.loop(), count(), [&](std::exception_ptr error) {
-    CHECK(error == nullptr);
-    is_over = true;
-  });
-  place.run("x = 1");
-  while (!is_over) place.wait(place.sandbox->channel().ping(std::chrono::seconds(60)));
+  place.finish_beside_a_turn(count());
   CHECK(names == made);
 }
 
@@ -322,7 +237,7 @@ TEST_CASE_TEMPLATE("a mount in a tree is named, and not entered", Backend, ON_EV
   resource.container_path = "/data/set";
   config.resources = {resource};
   Place<Backend> place(config);
-  const Tree tree = place.tree("/data");
+  const FoundTree tree = place.tree("/data");
   REQUIRE(tree.size() == 1);
   CHECK(tree.at("set").entry.kind == FileKind::other);
   CHECK(place.tree("/data/set").at("f").content == "the host's");
