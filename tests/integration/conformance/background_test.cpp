@@ -1,7 +1,6 @@
 // Background commands in leases, on every backend: they outlive turns, and nothing else.
 #include "execution/background.h"
-#include "tests/support/docker_pool.h"
-#include "tests/support/native_pool.h"
+#include "tests/support/every_pool.h"
 
 #include <doctest/doctest.h>
 
@@ -16,34 +15,6 @@ using namespace hearth::test;
 using execution::Verdict;
 
 namespace {
-
-struct InNamespaces : NativePool {
-  static blueprint::SandboxConfig config() { return pool_config("default", 1); }
-  explicit InNamespaces(blueprint::SandboxConfig config = InNamespaces::config())
-      : NativePool({std::move(config)}, pool_options(2, 0)) {}
-};
-
-struct InContainers : DockerPool {
-  static blueprint::SandboxConfig config() { return docker_config(); }
-  explicit InContainers(blueprint::SandboxConfig config = InContainers::config())
-      : DockerPool({std::move(config)}, settings()) {}
-  template <typename T>
-  T run(Task<T> task) {
-    return run_task(loop, std::move(task));
-  }
-
- private:
-  static settings::Settings settings() {
-    settings::Settings settings;
-    settings.pool = pool_options(2, 0);
-    return settings;
-  }
-};
-
-template <typename Pool>
-std::string start(Pool& pool, pool::Lease& lease, std::string line) {
-  return pool.run(execution::start_background(lease, {.shell = std::move(line)})).execution_id;
-}
 
 // Up to and including `text`; all of it if that never comes.
 Task<std::string> read_until(SandboxCommands commands, std::string id, std::string text) {
@@ -73,10 +44,6 @@ print([name(pid) for pid in os.listdir("/proc") if pid.isdigit()].count("sleep")
 )py";
 
 }  // namespace
-
-TYPE_TO_STRING(InNamespaces);
-TYPE_TO_STRING(InContainers);
-#define IN_EVERY_POOL InNamespaces, InContainers
 
 TEST_CASE_TEMPLATE("a background command outlives turns, and its output is kept and goes on", Pool,
                    IN_EVERY_POOL) {
