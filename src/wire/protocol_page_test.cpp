@@ -6,7 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -65,4 +67,19 @@ TEST_CASE("H26: every event on the protocol's page is one, and no type is left o
   CHECK(answers.size() == std::variant_size_v<FileAnswerBody>);
   CHECK(types.size() == std::variant_size_v<EventBody>);
   CHECK(endings.size() == 9);
+}
+
+TEST_CASE("the fuzzer of the decoder begins with every message on the protocol's page") {
+  std::string corpus = "\n";
+  const std::string directory = hearth::test::source_directory() + "/tests/fuzz/corpus/wire";
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    corpus.append(std::istreambuf_iterator<char>(file), {});
+    corpus += '\n';
+  }
+  for (const std::string kind : {"request", "event"})
+    for (const std::string& line : examples(kind)) {
+      CAPTURE(line);
+      CHECK(corpus.find('\n' + line + '\n') != std::string::npos);
+    }
 }
