@@ -42,6 +42,18 @@ Task<> within(std::chrono::nanoseconds limit, Task<> work) {
   if (outcome.failure) std::rethrow_exception(outcome.failure);
 }
 
+Task<> first_of(Task<> one, Task<> other) {
+  const auto executor = co_await asio::this_coro::executor;
+  auto both = asio::experimental::make_parallel_group(
+      asio::co_spawn(executor, std::move(one), asio::deferred),
+      asio::co_spawn(executor, std::move(other), asio::deferred));
+  const auto ends =
+      co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+  const auto& [order, of_one, of_other] = ends;
+  const std::exception_ptr& failure = order[0] == 0 ? of_one : of_other;
+  if (failure) std::rethrow_exception(failure);
+}
+
 Task<> until(AsyncEvent& bell, Task<> work) {
   const Outcome outcome = co_await race(std::move(work), bell.timer_);
   if (outcome.failure) std::rethrow_exception(outcome.failure);

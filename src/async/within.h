@@ -19,8 +19,12 @@ struct DeadlineExceeded : Error {
 // limit is often worth keeping.
 Task<> within(std::chrono::nanoseconds limit, Task<> work);
 
-// The same, until the next notification of `bell` instead of a limit. Then only what `work` throws
-// tells that it was cancelled.
+// Both, until one of them ends: then the other is cancelled and waited for. What the first throws
+// is thrown here. The second may have ended in the very moment; what it throws then is dropped.
+Task<> first_of(Task<> one, Task<> other);
+
+// The same as within(), until the next notification of `bell` instead of a limit. Then only what
+// `work` throws tells that it was cancelled.
 Task<> until(AsyncEvent& bell, Task<> work);
 
 }  // namespace hearth

@@ -59,3 +59,15 @@ TEST_CASE("work until a bell rings is cancelled by it, and else not touched") {
   REQUIRE(failure);
   CHECK_THROWS_AS(std::rethrow_exception(failure), boost::system::system_error);
 }
+
+TEST_CASE("of two tasks the first to end decides, and the other is cancelled and over") {
+  asio::io_context loop(1);
+  bool ended = false;
+  test::run_task(loop, first_of(note(ended), wait_for_ever(loop)));
+  CHECK(ended);
+  ended = false;
+  test::run_task(loop, first_of(wait_for_ever(loop), note(ended)));
+  CHECK(ended);
+  CHECK_THROWS_WITH_AS(test::run_task(loop, first_of(wait_for_ever(loop), fail())), "no luck",
+                       Error);
+}

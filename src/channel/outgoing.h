@@ -28,6 +28,10 @@ class Outgoing {
     return lanes_[index(ticket.kind)].sent >= ticket.number;
   }
 
+  bool is_empty() const {
+    return written_ == current_.size() && lanes_[0].waiting.empty() && lanes_[1].waiting.empty();
+  }
+
   // The next bytes to write; empty if nothing waits.
   std::string_view front() {
     if (written_ == current_.size() && !begin_next()) return {};

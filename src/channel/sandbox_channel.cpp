@@ -2,6 +2,7 @@
 
 #include "async/within.h"
 #include "base/log.h"
+#include "base/scope_exit.h"
 #include "channel/data_stream.h"
 #include "wire/decode.h"
 #include "wire/encode.h"
@@ -80,9 +81,10 @@ Task<> SandboxChannel::send(wire::Request request) {
 
 void SandboxChannel::post(const wire::Request& request) noexcept try {
   outgoing_.add(Outgoing::Kind::line, wire::encode(request));
-  flush();
+  flush_left();
+  if (left_ != nullptr && !outgoing_.is_empty()) left_->notify_all();
 } catch (const std::exception& error) {
-  log::debug("sandbox ended before it could be told", {{"error", error.what()}});
+  log::debug("request to a sandbox was dropped", {{"error", error.what()}});
 }
 
 Task<> SandboxChannel::write(Outgoing::Kind kind, std::string message) {
@@ -100,6 +102,11 @@ void SandboxChannel::flush() {
     if (written == 0) return;
     outgoing_.note_written(written);
   }
+}
+
+void SandboxChannel::flush_left() noexcept try { flush(); } catch (const std::exception& error) {
+  takes_nothing_ = true;
+  log::debug("sandbox ended before it could be told", {{"error", error.what()}});
 }
 
 SandboxChannel::Listener::Listener(SandboxChannel& channel, Wants wants)
@@ -136,12 +143,41 @@ Task<> SandboxChannel::lead(const Condition& holds) try {
   const Leading leading(*this);
   while (!holds()) {
     if (dispatch_next()) continue;
-    if (!co_await stream_->fill())
+    if (!co_await fill())
       throw IncompleteRead(stream_->inside_message() ? "the sandbox's stream ended inside a message"
                                                      : "the sandbox's stream ended");
   }
 } catch (const Error&) {
   fail(std::current_exception());
+}
+
+// What post() could not write, such as a window, may be what the sandbox waits for. So whichever
+// task reads also writes it, as soon as there is room. Without streams, nothing fills the
+// connection: such a conversation is spared the second wait.
+Task<bool> SandboxChannel::fill() {
+  if (streams_.empty() && outgoing_.is_empty()) co_return co_await stream_->fill();
+  AsyncEvent left(co_await asio::this_coro::executor);
+  left_ = &left;
+  const ScopeExit forget([this] { left_ = nullptr; });
+  std::optional<bool> is_open;
+  while (!is_open) {
+    co_await first_of(read_more(is_open), room_for_left(left));
+    if (!takes_nothing_) flush_left();
+  }
+  co_return *is_open;
+}
+
+Task<> SandboxChannel::read_more(std::optional<bool>& is_open) {
+  is_open = co_await stream_->fill();
+}
+
+Task<> SandboxChannel::room_for_left(AsyncEvent& left) {
+  co_await left.wait_until([this] { return !takes_nothing_ && !outgoing_.is_empty(); });
+  try {
+    co_await stream_->writable();
+  } catch (const OsError&) {
+    takes_nothing_ = true;
+  }
 }
 
 Task<> SandboxChannel::follow(const Condition& holds) {

@@ -22,6 +22,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,7 +44,8 @@ class SandboxChannel {
   // Returns when the request has gone out, before data that waits. Throws OsError when the other
   // side is gone. If the task is cancelled, the request may still go out, whole.
   Task<> send(wire::Request request);
-  // The same without waiting: what does not go out at once does so with the next message.
+  // The same without waiting: what does not go out at once does so with the next message, or while
+  // a task reads.
   void post(const wire::Request& request) noexcept;
 
   struct Received {
@@ -93,6 +95,9 @@ class SandboxChannel {
   Task<> hear_until(Condition holds);
   Task<> lead(const Condition& holds);
   Task<> follow(const Condition& holds);
+  Task<bool> fill();
+  Task<> read_more(std::optional<bool>& is_open);
+  Task<> room_for_left(AsyncEvent& left);
   bool dispatch_next();
   void deliver(Received received);
   void deliver_to_all(const Received& received);
@@ -101,6 +106,7 @@ class SandboxChannel {
 
   Task<> write(Outgoing::Kind kind, std::string message);
   void flush();
+  void flush_left() noexcept;
 
   Task<> exchange_reset(wire::ResetDone& done);
   Task<> exchange_ping();
@@ -108,6 +114,8 @@ class SandboxChannel {
 
   std::unique_ptr<MessageStream> stream_;
   Outgoing outgoing_;
+  bool takes_nothing_ = false;  // writing has failed
+  AsyncEvent* left_ = nullptr;  // of the task that reads: something waits to be written
   std::list<Listener*> listeners_;
   std::map<wire::StreamId, DataStream*> streams_;
   wire::StreamId next_stream_ = 1;

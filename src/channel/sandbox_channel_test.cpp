@@ -13,9 +13,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 
 using namespace hearth;
 using namespace std::chrono_literals;
@@ -231,6 +233,39 @@ TEST_CASE("a data stream keeps no more than its window, and grants what was take
   CHECK(sandbox.stream->heard == grant + grant);
   for (int i = 0; i <= frames; ++i) sandbox.stream->say(frame(stream.id(), bytes));
   CHECK_THROWS_AS(run_task(sandbox.loop, sandbox.channel->ping(10s)), wire::ProtocolError);
+}
+
+TEST_CASE("a window that found no room goes out when there is some, without another message") {
+  Played sandbox("");
+  DataStream stream(*sandbox.channel);
+  run_task(sandbox.loop, stream.open(wire::FileRequest{stream.id(), wire::ReadFile{"f"}}));
+  // One task waits for what comes, another one takes the data that has come.
+  asio::co_spawn(sandbox.loop, sandbox.channel->ping(10s), asio::detached);
+  const std::string bytes(wire::max_frame_bytes, 'x');
+  const auto frames = static_cast<int>(wire::first_window_bytes / wire::max_frame_bytes);
+  for (int i = 0; i < frames; ++i) sandbox.stream->say(frame(stream.id(), bytes));
+  sandbox.loop.restart();
+  sandbox.loop.poll();
+  sandbox.stream->heard.clear();
+  sandbox.stream->clog_after(3);
+  for (int i = 0; i < frames; ++i)
+    asio::co_spawn(sandbox.loop, stream.receive(),
+                   [](const std::exception_ptr& failure, const DataStream::Part& part) {
+                     CHECK_FALSE(failure);
+                     CHECK(std::holds_alternative<std::string>(part));
+                   });
+  sandbox.loop.restart();
+  sandbox.loop.poll();
+  CHECK(sandbox.stream->heard.size() == 3);
+  sandbox.stream->unclog();
+  sandbox.loop.restart();
+  sandbox.loop.poll();
+  const std::string grant =
+      wire::encode(wire::Request(wire::Window{stream.id(), wire::first_window_bytes / 2}));
+  CHECK(sandbox.stream->heard == grant + grant);
+  sandbox.stream->say(line(wire::Pong{}));
+  sandbox.loop.restart();
+  sandbox.loop.run();
 }
 
 TEST_CASE("data of a stream that was given up are dropped, of one that never was are an error") {

@@ -212,7 +212,8 @@ bool Command::read_text(os::UniqueFd& fd, Stream stream) {
     if (result.ended) fd.reset();
     if (result.bytes < size) break;
   }
-  return progress;
+  // At its end nothing would wake init for more.
+  return progress && fd;
 }
 
 wire::Ending Command::ending() const {
