@@ -25,6 +25,9 @@ struct UnusableField {
   std::string_view reason;
 };
 constexpr std::string_view not_yet = "is not implemented yet";
+constexpr std::string_view python = "python";
+constexpr std::string_view not_of_python = "is not implemented yet for code in Python";
+constexpr std::string_view only_of_python = "is not implemented yet but for code in Python";
 constexpr std::string_view fixed = "is decided when the session starts, not for each run";
 constexpr std::array unusable_fields{
     UnusableField{"blueprint", fixed},       UnusableField{"limits", fixed},
@@ -80,13 +83,12 @@ void refuse_what_belongs_to_another_program(const std::vector<JsonMember>& membe
 
 void note_what_the_program_lacks(const std::vector<JsonMember>& members, const RunRequest& request,
                                  Problems& unusable) {
-  const bool is_python =
-      has(members, "code") && (request.language.empty() || request.language == "python");
+  const bool is_python = has(members, "code") && request.language == python;
   for (const char* field : {"args", "cwd"})
-    if (is_python && has(members, field))
-      unusable.push_back({field, "is not implemented yet for code in Python"});
-  if (!is_python && request.output == blueprint::OutputMode::truncate)
-    unusable.push_back({"output", "is not implemented yet but for code in Python"});
+    if (is_python && has(members, field)) unusable.push_back({field, std::string(not_of_python)});
+  const bool may_be_python = has(members, "code") && request.language.empty();
+  if (!is_python && !may_be_python && request.output == blueprint::OutputMode::truncate)
+    unusable.push_back({"output", std::string(only_of_python)});
 }
 
 [[noreturn]] void refuse(ProblemCode code, Problems problems) {
@@ -135,7 +137,21 @@ RunRequest parse_run_request(std::vector<JsonMember> members) {
   return request;
 }
 
+// The same for code in the blueprint's language.
+void refuse_what_that_language_lacks(const RunRequest& request, const pool::Binding& binding) {
+  if (!request.command.empty() || !request.shell.empty() || !request.language.empty()) return;
+  const bool is_python = binding.language == python;
+  Problems unusable;
+  if (is_python && !request.args.empty()) unusable.push_back({"args", std::string(not_of_python)});
+  if (is_python && !request.directory.empty())
+    unusable.push_back({"cwd", std::string(not_of_python)});
+  if (!is_python && request.output == blueprint::OutputMode::truncate)
+    unusable.push_back({"output", std::string(only_of_python)});
+  if (!unusable.empty()) refuse(ProblemCode::not_implemented, std::move(unusable));
+}
+
 execution::TurnRequest turn_request_of(RunRequest request, const pool::Binding& binding) {
+  refuse_what_that_language_lacks(request, binding);
   execution::TurnRequest turn{.script = std::move(request.code)};
   turn.command = std::move(request.command);
   turn.shell = std::move(request.shell);

@@ -21,7 +21,7 @@ struct RunRequest {
   std::string code{};
   std::vector<std::string> command{};
   std::string shell{};
-  std::string language{};                   // of the code; empty: python
+  std::string language{};                   // of the code; empty: the blueprint's
   std::vector<std::string> args{};          // of code in another language, or of the shell line
   std::string directory{};                  // where a command starts; empty: /workspace
   NewFiles files{};                         // written before the start
@@ -38,7 +38,8 @@ RunRequest parse_run_request(std::vector<wire::JsonMember> members);
 // The members of the object `json`; RequestRefused.
 std::vector<wire::JsonMember> parse_members(std::string_view json);
 
-// The turn it asks for. RequestRefused if it wants more time than the lease allows.
+// The turn it asks for. RequestRefused if it wants more time than the lease allows, or what code in
+// the blueprint's language has not.
 execution::TurnRequest turn_request_of(RunRequest request, const pool::Binding& binding);
 
 }  // namespace hearth::api

@@ -97,11 +97,35 @@ TEST_CASE("files that make no sense are refused by their names") {
 }
 
 TEST_CASE("what only some programs can have is refused for the others") {
-  for (const char* json : {R"({"code":"1","args":["a"]})", R"({"code":"1","cwd":"/tmp"})",
+  for (const char* json : {R"({"code":"1","language":"python","args":["a"]})",
+                           R"({"code":"1","language":"python","cwd":"/tmp"})",
                            R"({"shell":"ls","output":"truncate"})"}) {
     CAPTURE(json);
     CHECK(problem_with(json).code == ProblemCode::not_implemented);
   }
+}
+
+TEST_CASE("code that names no language has what that of the blueprint can have") {
+  pool::Binding binding{.blueprint = "small", .owner = "me"};
+  const auto is_refused = [&](const char* json) {
+    try {
+      api::turn_request_of(api::parse_run_request(json), binding);
+      return false;
+    } catch (const api::RequestRefused& refused) {
+      CHECK(refused.problem.code == ProblemCode::not_implemented);
+      return true;
+    }
+  };
+  const char* const with_arguments = R"({"code":"1","args":["a"]})";
+  const char* const with_directory = R"({"code":"1","cwd":"/tmp"})";
+  const char* const with_output = R"({"code":"1","output":"truncate"})";
+  CHECK(is_refused(with_arguments));
+  CHECK(is_refused(with_directory));
+  CHECK_FALSE(is_refused(with_output));
+  binding.language = "bash";
+  CHECK_FALSE(is_refused(with_arguments));
+  CHECK_FALSE(is_refused(with_directory));
+  CHECK(is_refused(with_output));
 }
 
 TEST_CASE("an unknown field is refused, with what was probably meant") {

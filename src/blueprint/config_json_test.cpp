@@ -96,6 +96,7 @@ SandboxConfig arbitrary_config() {
           .resource_limits = arbitrary_limits(),
           .secrets = *unique_words("SK", lower + digits + "_"),
           .execution_mode = *rc::gen::element(ExecutionMode::plan, ExecutionMode::interactive),
+          .language = *rc::gen::element<std::string>("python", "bash", "javascript"),
           .sys_exit = *rc::gen::element(SysExit::python, SysExit::error),
           .output = *rc::gen::element(OutputMode::fail, OutputMode::truncate),
           .pool_size = *inRange<std::int64_t>(0, 10'000),

@@ -49,6 +49,7 @@ void for_each_field(Self& config, Visit&& visit) {
   visit("preload", config.preload);
   visit("secrets", config.secrets);
   visit("execution_mode", config.execution_mode);
+  visit("language", config.language);
   visit("sys_exit", config.sys_exit);
   visit("output", config.output);
   visit("pool_size", config.pool_size);

@@ -1,5 +1,6 @@
 #include "blueprint/sandbox_config.h"
 
+#include "base/language.h"
 #include "blueprint/checks.h"
 #include "blueprint/cursor.h"
 #include "blueprint/file_resource.h"
@@ -92,6 +93,9 @@ Problems problems_of(const SandboxConfig& config) {
   check_python_version(problems, config.python_version);
   check_requirements(problems, "dependencies", config.dependencies);
   check_preload(problems, config.preload);
+  if (find_language(config.language) == nullptr)
+    problems.push_back(
+        {"language", "must be one of " + language_names() + ", is " + in_quotes(config.language)});
   check_resources(problems, config.resources);
   append_under(problems, "network_policy", problems_of(config.network_policy));
   append_under(problems, "resource_limits", problems_of(config.resource_limits));

@@ -66,6 +66,7 @@ struct SandboxConfig {
   ResourceLimits resource_limits{};
   std::vector<std::string> secrets{};  // names only; values never enter a blueprint
   ExecutionMode execution_mode = ExecutionMode::plan;
+  std::string language = "python";  // of scripts that name none; of the table in base/language.h
   SysExit sys_exit = SysExit::python;
   OutputMode output = OutputMode::fail;
   std::int64_t pool_size = 2;         // kept warm

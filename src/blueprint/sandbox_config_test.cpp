@@ -32,6 +32,7 @@ SandboxConfig full_example() {
                           .max_output_bytes = 1'048'576},
       .secrets = {"STRIPE_KEY", "DB_PASSWORD"},
       .execution_mode = ExecutionMode::interactive,
+      .language = "bash",
       .sys_exit = SysExit::error,
       .output = OutputMode::truncate,
       .pool_size = 5,
@@ -63,11 +64,19 @@ TEST_CASE("C17: a blueprint has every promised field, and the full example is va
 TEST_CASE("C17: a blueprint is PLAN and isolated unless said otherwise") {
   const SandboxConfig config;
   CHECK(config.execution_mode == ExecutionMode::plan);
+  CHECK(config.language == "python");
   CHECK(config.sys_exit == SysExit::python);
   CHECK(config.output == OutputMode::fail);
   CHECK(is_isolated(config));
   CHECK(config.pool_size == 2);
   CHECK(config.scratch_size_mb == 64);
+}
+
+TEST_CASE("C17: the language of a blueprint is one that Hearth knows") {
+  CHECK(complaint_about({.name = "a", .language = "javascript"}).empty());
+  CHECK(complaint_about({.name = "a", .language = "perl"}) ==
+        "language must be one of python, bash, javascript, is \"perl\"\n");
+  CHECK_FALSE(complaint_about({.name = "a", .language = ""}).empty());
 }
 
 TEST_CASE("C20: added tool dependencies leave the original unchanged") {

@@ -78,7 +78,7 @@ Task<> Load::one_turn() {
   }
   result_.checkouts.add(Clock::now() - asked);
   const execution::ExecutionResult turn =
-      co_await execution::run_turn(lease, {.script = options_.script});
+      co_await execution::run_turn(lease, {.script = options_.script, .language = "python"});
   result_.turns.add(Clock::now() - asked);
   ++result_.verdicts[std::string(execution::name_of(turn.verdict))];
   ++result_.finished;
@@ -98,8 +98,8 @@ pool::CheckoutOptions Load::checkout_options() const {
 Task<> Load::time_imports() {
   if (result_.finished == 0 || result_.failed > 0) co_return;
   pool::Lease lease = co_await pool_.checkout(options_.blueprint, checkout_options());
-  const execution::ExecutionResult turn =
-      co_await execution::run_turn(lease, {.script = with_import_clock(options_.script)});
+  const execution::ExecutionResult turn = co_await execution::run_turn(
+      lease, {.script = with_import_clock(options_.script), .language = "python"});
   for (const wire::Intermediate& one : turn.intermediates)
     if (one.label == import_times_label) result_.imports = import_times(one.data.text);
 }

@@ -21,6 +21,7 @@ bool says_goodbye(std::string_view statement) {
 Task<int> run_text(ScriptRunner& runner, std::string text) {
   ScriptRunner::Run run;
   run.request.code = std::move(text);
+  run.request.language = "python";  // as the prompt says, whatever the blueprint's is
   co_return co_await runner.run_step(std::move(run));
 }
 

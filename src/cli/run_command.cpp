@@ -24,9 +24,9 @@ namespace {
 
 constexpr const char* run_details =
     R"(Each FILE runs in a sandbox of its own. - is standard input, and so is no FILE at all, unless that
-is a terminal. Files that end in .sh are in bash, those in .js in JavaScript (where the environment
-has `node`), all others in Python, unless --language says otherwise. The sandbox is that of
---blueprint, else `default`, else the only one of the configuration (--config, $HEARTH_CONFIG,
+is a terminal. Files that end in .py are in Python, those in .sh in bash, those in .js in JavaScript
+(where the environment has `node`), unless --language says otherwise; all others in the blueprint's
+`language`, which is Python unless it says otherwise. The sandbox is that of --blueprint, else `default`, else the only one of the configuration (--config, $HEARTH_CONFIG,
 ./hearth.toml, /etc/hearth/hearth.toml), or a plain one when there is no configuration. A
 ./hearth.toml that was not named may not reach outside of its directory, nor pass variables of the
 environment on. A --tool takes the place of a configured one of its name.

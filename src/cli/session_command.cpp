@@ -2,6 +2,7 @@
 
 #include "api/execution.h"
 #include "api/problem.h"
+#include "base/language.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "cli/command_line.h"
@@ -152,6 +153,8 @@ Task<int> import_tar(const SessionOptions& options, SessionWork& work) {
 execution::TurnRequest turn_request(const SessionOptions& options, std::string script) {
   execution::TurnRequest request{.script = std::move(script),
                                  .execution_id = api::new_execution_id()};
+  if (const Language* language = language_of_file(options.file); language != nullptr)
+    request.language = language->name;
   if (!options.timeout.empty()) {
     const std::optional<double> seconds = parse_seconds(options.timeout);
     if (!seconds)

@@ -125,6 +125,8 @@ wire::RunRequest script_in(TurnRequest& request, const pool::Binding& binding) {
 
 WireRequest wire_request(const pool::Binding& binding, TurnRequest request) {
   Problems problems;
+  if (request.language.empty() && request.command.empty() && request.shell.empty())
+    request.language = binding.language;
   check_program(problems, request);
   check_python(problems, request);
   WireRequest wire = is_command(request) ? WireRequest(command_in(request))

@@ -21,7 +21,7 @@ struct TurnRequest {
   std::string script{};
   std::vector<std::string> command{};
   std::string shell{};
-  std::string language{};           // of the script; empty: python
+  std::string language{};           // of the script; empty: the blueprint's
   std::vector<std::string> args{};  // of a script in another language or of a shell line
   std::string directory{};          // of a command; empty: /workspace
   // Of a command: its standard input, which ends there unless it stays open for Turn::write_input.

@@ -58,6 +58,19 @@ TEST_CASE(
   CHECK(script_of(binding(), {.script = "1", .language = "python"}).script == "1");
 }
 
+TEST_CASE("a script that names no language is in that of the blueprint") {
+  blueprint::SandboxConfig in_bash = config();
+  in_bash.language = "bash";
+  const pool::Binding lease = pool::bind(in_bash, {}, {});
+  const auto script =
+      std::get<wire::ExecRequest>(wire_request(lease, {.script = "ls", .args = {"a"}}));
+  CHECK(script.language == "bash");
+  CHECK(script.script == "ls");
+  CHECK(script_of(lease, {.script = "1", .language = "python"}).script == "1");
+  const auto program = std::get<wire::ExecRequest>(wire_request(lease, {.command = {"ls"}}));
+  CHECK(program.language.empty());
+}
+
 TEST_CASE("a turn that runs two things, or nothing that is known, is refused with the reason") {
   CHECK(problems_of(binding(), {.script = "1", .command = {"ls"}}).size() == 1);
   CHECK(problems_of(binding(), {.command = {""}}).size() == 1);

@@ -72,6 +72,7 @@ Binding bind(const blueprint::SandboxConfig& config, const Secrets& secrets,
   binding.files = std::move(options.files);
   binding.scratch_size_mb = config.scratch_size_mb;
   binding.mode = config.execution_mode;
+  binding.language = config.language;
   binding.sys_exit = config.sys_exit;
   binding.output = config.output;
   binding.beyond_capacity = options.beyond_capacity;

@@ -63,6 +63,7 @@ struct Binding {
   blueprint::NetworkPolicy network_policy{};
   std::int64_t scratch_size_mb = 0;
   blueprint::ExecutionMode mode = blueprint::ExecutionMode::plan;
+  std::string language = "python";  // of a turn's script that names none
   blueprint::SysExit sys_exit = blueprint::SysExit::python;
   blueprint::OutputMode output = blueprint::OutputMode::fail;
   std::chrono::milliseconds patience{};

@@ -70,7 +70,7 @@ class LeasedSandbox : public LiveSandbox {
   // The interpreter ends, and init ends what it has left behind.
   Task<> restart_interpreter() override {
     if (!std::exchange(has_variables_, false)) co_return;
-    execution::TurnRequest request{.script = "import os\nos._exit(0)\n"};
+    execution::TurnRequest request{.script = "import os\nos._exit(0)\n", .language = "python"};
     request.mode = blueprint::ExecutionMode::interactive;
     co_await execution::run_turn(lease_, std::move(request));
   }

@@ -34,7 +34,7 @@ std::string own_step(const std::string& call) {
 
 Task<execution::ExecutionResult> run(pool::Lease& lease, std::string call,
                                      std::chrono::milliseconds limit) {
-  execution::TurnRequest request{.script = own_step(call)};
+  execution::TurnRequest request{.script = own_step(call), .language = "python"};
   request.mode = blueprint::ExecutionMode::interactive;
   const std::chrono::milliseconds allowed =
       std::chrono::seconds(lease.binding().limits.execution_timeout_sec);

@@ -120,6 +120,21 @@ TEST_CASE_TEMPLATE("a command that takes too much memory is ended for that", Bac
         Verdict::memory_limit);
 }
 
+TEST_CASE_TEMPLATE("a script that names no language is in that of its blueprint", Backend,
+                   ON_EVERY_BACKEND) {
+  blueprint::SandboxConfig config = Backend::config();
+  config.language = "bash";
+  Backend backend(config);
+  const std::unique_ptr<backend::Sandbox> sandbox = backend.spawn();
+  const pool::Binding lease = pool::bind(config, {}, {});
+  const auto run = [&](execution::TurnRequest request) {
+    return backend.run_in(*sandbox, execution::wire_request(lease, std::move(request)));
+  };
+  CHECK(run({.script = "echo $BASH_VERSION | cut -c1; exit 3"}).stdout_text == "5\n");
+  CHECK(run({.script = "exit 3"}).exit_code == 3);
+  CHECK(run({.script = "print(6 * 7)", .language = "python"}).stdout_text == "42\n");
+}
+
 TEST_CASE_TEMPLATE("a command may have a terminal of its own", Backend, ON_EVERY_BACKEND) {
   Backend backend;
   const std::unique_ptr<backend::Sandbox> sandbox = backend.spawn();
