@@ -237,6 +237,7 @@ TEST_CASE("a session that needs memory which idle ones hold takes their place") 
   const std::string second = sessions.used();
   sessions.create();
   CHECK(sessions.state(first) == SessionState::cold);
+  CHECK(sessions.state(second) == SessionState::waiting);
   sessions.world.most_memory = 0;
   CHECK_THROWS_AS(sessions.create(), pool::CapacityReached);
   CHECK(sessions.world.alive == 0);  // all that could give way has

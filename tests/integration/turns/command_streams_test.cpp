@@ -80,8 +80,10 @@ TEST_CASE("a command that never reads its input keeps nothing waiting, and init 
   Sandbox sandbox;
   sandbox.run("pass");
   const std::uint64_t before = sandbox.process().init_peak_memory_bytes();
+  std::string input;
+  input.resize(50'000'000, 'x');
   RunningCommand command(sandbox.loop(), sandbox.process(), shell_line("sleep 600", 0),
-                         {.input = std::string(50'000'000, 'x')});
+                         {.input = input});
   command.wait_for_start();
   CHECK(sandbox.run("print('beside it')").stdout_text == "beside it\n");
   CHECK(sandbox.process().init_peak_memory_bytes() < before + 8'000'000);
