@@ -104,21 +104,10 @@ double drain_seconds(Sandbox& sandbox, const std::string& source, Tally& tally) 
 void measure_events(Report& report) {
   Sandbox sandbox;
   Tally tally;
-  const double seconds = drain_seconds(
-      sandbox,
-      "import os\n"
-      "line = b'0 0 {\"type\":\"log\",\"level\":\"info\",\"message\":\"working\"}\\n'\n"
-      "for _ in range(500):\n"
-      "    block = line * 1000\n"
-      "    while block: block = block[os.write(3, block):]\n",
-      tally);
-  report.add({"events through init", static_cast<double>(tally.events) / seconds, "/s", "", 0,
-              "at least 200,000 /s"});
-  Tally emitted;
-  const double python_seconds =
-      drain_seconds(sandbox, "for _ in range(200_000): emit_log('working')", emitted);
-  report.add({"events emitted by a script's emit_log",
-              static_cast<double>(emitted.events) / python_seconds, "/s", "", 0, ""});
+  const double seconds =
+      drain_seconds(sandbox, "for _ in range(200_000): emit_log('working')", tally);
+  report.add({"events of a script's emit_log, through init",
+              static_cast<double>(tally.events) / seconds, "/s", "", 0, "at least 200,000 /s"});
 }
 
 void measure_stdout(Report& report) {
