@@ -173,26 +173,6 @@ TEST_CASE("a slow reader makes the command wait, and nothing else") {
   check_clean_turn(sandbox);
 }
 
-TEST_CASE("a command ends with its output, although its last piece and its end are read as one") {
-  Sandbox sandbox;
-  // A window, and then as much as a pipe holds and init reads at once.
-  const std::size_t size = wire::first_window_bytes + (std::size_t{64} << 10);
-  RunningCommand command(sandbox.loop(), sandbox.process(),
-                         unlimited("exec head -c " + std::to_string(size) + " /dev/zero", 20),
-                         {.holds_output = true});
-  command.wait_for_start();
-  // Its processes have ended, and init has seen it.
-  const std::string gone =
-      "import os, time\n"
-      "while os.path.exists('/proc/" +
-      std::to_string(command.pid) + "'): time.sleep(0.01)\n";
-  CHECK(sandbox.run(gone).verdict == Verdict::ok);
-  for (int i = 0; i < 5; ++i) check_clean_turn(sandbox);
-  command.release();
-  CHECK(command.finished().verdict == Verdict::ok);
-  CHECK(command.output.size() == size);
-}
-
 TEST_CASE("output that its reader does not take in time is not waited for beyond the deadline") {
   Sandbox sandbox;
   // Less than a pipe holds beyond the window, and so the program comes to its end at once.
