@@ -1,7 +1,6 @@
 // Sessions over real sandboxes, on every backend.
 #include "pool/errors.h"
-#include "tests/support/docker_pool.h"
-#include "tests/support/native_pool.h"
+#include "tests/support/every_pool.h"
 
 #include <doctest/doctest.h>
 
@@ -18,29 +17,6 @@ using session::ResumeSource;
 using store::SessionState;
 
 namespace {
-
-struct InNamespaces : NativePool {
-  static blueprint::SandboxConfig config() { return pool_config("default", 1); }
-  explicit InNamespaces(blueprint::SandboxConfig config = InNamespaces::config())
-      : NativePool({std::move(config)}, pool_options(2, 0)) {}
-};
-
-struct InContainers : DockerPool {
-  static blueprint::SandboxConfig config() { return docker_config(); }
-  explicit InContainers(blueprint::SandboxConfig config = InContainers::config())
-      : DockerPool({std::move(config)}, settings()) {}
-  template <typename T>
-  T run(Task<T> task) {
-    return run_task(loop, std::move(task));
-  }
-
- private:
-  static settings::Settings settings() {
-    settings::Settings settings;
-    settings.pool = pool_options(2, 0);
-    return settings;
-  }
-};
 
 template <typename Pool>
 struct Sessions : Pool {
@@ -74,6 +50,7 @@ struct Sessions : Pool {
   session::SessionManager* manager = nullptr;
 
  private:
+  // cppcheck-suppress passedByValue; a coroutine keeps what it is given
   static Task<> read_until(session::LiveSandbox& sandbox, std::string command, std::string text,
                            std::string& output) {
     CommandReader reader = co_await sandbox.commands().attach(std::move(command));
@@ -94,10 +71,6 @@ print([name(pid) for pid in os.listdir("/proc") if pid.isdigit()].count("sleep")
 )py";
 
 }  // namespace
-
-TYPE_TO_STRING(InNamespaces);
-TYPE_TO_STRING(InContainers);
-#define IN_EVERY_POOL InNamespaces, InContainers
 
 TEST_CASE_TEMPLATE("A3: A9: A23: a session has its files and variables again after a pause", Pool,
                    IN_EVERY_POOL) {
